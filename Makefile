@@ -25,7 +25,7 @@ test: dev ## run the tests (PYTEST_FLAGS="-n 0 tests/memory" runs some of them, 
 migrations: dev ## write the migrations that changed models need
 	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py makemigrations
 
-check: dev ## check all that CI checks: format, lint, types, migrations, tests
+check: dev ## run all checks: format, lint, types, migrations, tests
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

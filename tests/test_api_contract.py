@@ -63,6 +63,17 @@ def test_an_error_is_what_the_contract_says_of_every_operation(as_alice: Api) ->
         assert set(described["schema"]["required"]) <= set(found) <= set(described["schema"]["properties"])
 
 
+def test_a_form_with_a_file_is_sent_in_parts_alone() -> None:
+    bodies = {
+        operation["operationId"]: operation["requestBody"]["content"]
+        for _method, _path, operation in operations()
+        if "requestBody" in operation
+    }
+    assert [name for name, content in bodies.items() if "application/x-www-form-urlencoded" in content] == []
+    fields = bodies["import_past"]["multipart/form-data"]["schema"]["properties"]
+    assert set(fields) == {"file", "format", "person", "pattern", "learn", "nightly_tokens"}
+
+
 def test_a_name_stands_for_one_schema() -> None:
     StrictSchema(api, "/api/v1/")
 

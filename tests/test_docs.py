@@ -4,6 +4,8 @@ import ast
 import re
 from pathlib import Path
 
+from config.up.run import web_program, worker_program
+
 TESTS = Path(__file__).parent
 DOCS = TESTS.parent / "docs"
 CHECKLIST = (DOCS / "checklist.md").read_text()
@@ -58,3 +60,10 @@ def test_each_row_of_voice_and_face_is_shown_by_a_test_or_says_why_not_yet() -> 
     ]
     assert [row[0] for row in there if not NAMED.search(row[-1])] == ["world: weather"]
     assert all(row[2].startswith("not yet: ") for row in there if row[0] == "world: weather")
+
+
+def test_the_commands_for_several_machines_are_those_of_make_up() -> None:
+    text = re.sub(r"\s*\\\n\s*", " ", (DOCS / "operations/running.md").read_text())
+    for program in (web_program(8000), worker_program()):
+        command = " ".join(program.command[1:]).replace("--host 127.0.0.1", "--host 0.0.0.0")
+        assert f".venv/bin/python {command}\n" in text

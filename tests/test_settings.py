@@ -16,7 +16,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.test import override_settings
 
-from config.setting_rules import PREFIXES, Environment, encryption_keys, private_storage
+from config.setting_rules import Environment, encryption_keys, private_storage
+from config.up.home import PREFIXES, find_settings
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
@@ -315,3 +316,19 @@ def test_celery_goes_to_the_same_redis(redis: str, broker: str) -> None:
 def test_kiths_that_share_a_redis_do_not_hear_each_other(redis: str) -> None:
     """What is published in one database of a Redis is heard in all of them."""
     assert channel(f"{redis}1") != channel(f"{redis}2")
+
+
+def test_only_the_web_process_limits_how_long_its_queries_take() -> None:
+    web, limited = {"KITH_IS_WEB": "1"}, {"KITH_STATEMENT_SECONDS": "7"}
+    given = [limited, limited | web, web, web | {"KITH_STATEMENT_SECONDS": "0"}]
+    databases = [load_settings(environment)["DATABASES"]["default"] for environment in given]
+    options = [database["OPTIONS"].get("options", "") for database in databases]
+    assert options == ["", "-c statement_timeout=7000", "-c statement_timeout=30000", ""]
+
+
+def test_make_up_hands_every_setting_on_to_commands() -> None:
+    table = (ROOT / "docs" / "settings.md").read_text()
+    names = re.findall(r"`([A-Z][A-Z0-9_]+)`", " ".join(re.findall(r"(?m)^\| ([^|]+) \|", table)))
+    assert len(names) > 80
+    environment = dict.fromkeys(names, "given") | {"PATH": "/bin", "KITH_OTHER": "two\nlines"}
+    assert sorted(find_settings(environment)) == sorted({*names} - {"PORT"})  # which each run has of its own

@@ -94,7 +94,7 @@ def preview_card(request: SignedInRequest) -> CardPreview:
     operation_id="import_card",
     response={201: CompanionOut},
     summary="Create a companion from a character card",
-    openapi_extra=describe_form(["file"], file=FILE, greeting={"type": "integer"}, name={"type": "string"}),
+    openapi_extra=describe_form(["file"], file=FILE),
 )
 def import_card(
     request: SignedInRequest, chosen: Form[CardForm], key: IdempotencyKey = None

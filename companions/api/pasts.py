@@ -38,7 +38,6 @@ router = Router(tags=["pasts"])
 companions_router = Router(tags=["pasts"])
 COMPANION = "/{uuid:companion_id}"
 IMPORT = COMPANION + "/imports/{uuid:import_id}"
-TEXT, YES, NUMBER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
 
 
 class SpeakerOut(Schema):
@@ -156,9 +155,7 @@ class ImportPatch(Schema):
     response=PastPreviewOut,
     operation_id="preview_past",
     summary="Preview the import of a chat history file; nothing is created or saved",
-    openapi_extra=describe_form(
-        ["file"], file=FILE, format=TEXT, person=TEXT, pattern=TEXT, companion=TEXT, nightly_tokens=NUMBER
-    ),
+    openapi_extra=describe_form(["file"], file=FILE),
 )
 def preview_past(request: SignedInRequest, chosen: Form[PreviewForm]) -> PastPreview:
     admit_to(request.user, "imports", timezone.now())
@@ -174,9 +171,7 @@ def preview_past(request: SignedInRequest, chosen: Form[PreviewForm]) -> PastPre
     response={202: JobOut},
     operation_id="import_past",
     summary="Import a chat history file with its own dates; when the job is done, it can be recalled",
-    openapi_extra=describe_form(
-        ["file"], file=FILE, format=TEXT, person=TEXT, pattern=TEXT, learn=YES, nightly_tokens=NUMBER
-    ),
+    openapi_extra=describe_form(["file"], file=FILE),
 )
 def import_past(
     request: SignedInRequest, companion_id: UUID, chosen: Form[PastForm], key: IdempotencyKey = None

@@ -101,7 +101,16 @@ class KithAPI(NinjaAPI):
         for methods in contract["paths"].values():
             for operation in methods.values():
                 operation["responses"]["default"] = {"$ref": "#/components/responses/Problem"}
+                _leave_parts(operation.get("requestBody", {}).get("content", {}))
         return contract
+
+
+def _leave_parts(content: dict[str, Any]) -> None:
+    """Describe a form with a file as sent in parts alone: Ninja describes its other fields as one without the file."""
+    if (parts := content.get("multipart/form-data")) and (
+        fields := content.pop("application/x-www-form-urlencoded", None)
+    ):
+        parts["schema"]["properties"] |= fields["schema"]["properties"]
 
 
 class NoObjectError(ValueError):

@@ -14,7 +14,7 @@ import environ
 from django.core.exceptions import ImproperlyConfigured
 
 from cards.risum import read_table
-from config.up.home import P256_ORDER
+from config.up.home import P256_ORDER, PREFIXES
 from text.strings import is_storable
 
 BASE64URL = re.compile(r"[A-Za-z0-9_-]*={0,2}")
@@ -23,7 +23,6 @@ SECRET_CHARACTERS = 32
 SECRET_DISTINCT_CHARACTERS = 8
 LAWFUL_MINUTES = 180
 MAX_SECONDS = 31_536_000  # a year
-PREFIXES = ("KITH_", "LLM_", "EMBEDDING_", "SPEECH_", "TRANSCRIPTION_", "S3_")  # of names that are Kith's own
 
 
 class Environment(environ.Env):  # type: ignore[misc]

@@ -36,15 +36,14 @@ for variable in ("KITH_HOME", "PORT", "DATABASE_URL", "REDIS_URL", "SECRET_KEY",
 #: `KITH_HOME` | `.kith` | folder for data, logs and mail
 KITH_HOME = Path(env.str("KITH_HOME", str(BASE_DIR / ".kith"))).resolve()
 DISK_RESERVE_BYTES = 500_000_000  # below which the health check calls the disk of KITH_HOME almost full
-if (KITH_HOME / "running").exists():  # addresses and secrets of a running `make up`, for manage.py beside it
+if (KITH_HOME / "running").exists():  # the settings of a running `make up`, for manage.py beside it
     env.read_env(KITH_HOME / "running")
 # OpenAI's SDK would send the values of these to every server that it calls, even a person's own.
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
     del os.environ[variable]
 #: `PORT` | `8000` | port on which `make up` listens, on 127.0.0.1
 PORT = env.count("PORT", 8000, least=1, most=65535)
-#: `KITH_URL` | `http://127.0.0.1:PORT` | the public address. Any address other than this machine means production,
-#:   which refuses to start without its secrets
+#: `KITH_URL` | `http://127.0.0.1:PORT` | the public address. Any address other than this machine means production
 KITH_URL = public_address(env.str("KITH_URL", f"http://127.0.0.1:{PORT}"))
 HOST = urlsplit(KITH_URL).hostname or "127.0.0.1"
 LOOPBACK = {"127.0.0.1", "localhost", "[::1]", "::1"}
@@ -62,17 +61,17 @@ def secret(name: str, *, default: str) -> str:
     return value or default
 
 
-#: `SECRET_KEY` | generated and stored in `KITH_HOME` | key for signing; required in production
+#: `SECRET_KEY` | in `KITH_HOME/secrets`, where `make up` generates it | key for signing. In production, processes that
+#:   `make up` does not start need it set
 SECRET_KEY = secret("SECRET_KEY", default="kith-on-this-machine-only")
 if IS_PRODUCTION:
     require_strong_secret(SECRET_KEY)
-#: `KITH_ENCRYPTION_KEY` | generated and stored in `KITH_HOME` | encrypts secrets in the database; required in
-#:   production. 32 bytes in base64url; or several keys, separated by commas, newest first: the first encrypts, all
-#:   can decrypt
+#: `KITH_ENCRYPTION_KEY` | like `SECRET_KEY` | encrypts secrets in the database. 32 bytes in base64url; or several keys,
+#:   separated by commas, newest first: the first encrypts, all can decrypt
 ENCRYPTION_KEYS = encryption_keys(
     secret("KITH_ENCRYPTION_KEY", default="a2l0aC1vbi10aGlzLW1hY2hpbmUtb25seS0tLS0tLS0=")
 )
-#: `KITH_VAPID_KEY` | generated and stored in `KITH_HOME` | signs push notifications; without it, none are sent. A
+#: `KITH_VAPID_KEY` | like `SECRET_KEY` | signs push notifications; without it, none are sent. A
 #:   private P-256 key, 32 bytes in base64url
 VAPID_KEY = vapid_key(env.str("KITH_VAPID_KEY", ""))
 ALLOWED_HOSTS = [HOST] if IS_PRODUCTION else sorted(LOOPBACK)
@@ -177,8 +176,8 @@ DATABASES["default"] |= {
     "OPTIONS": {**DATABASES["default"].get("OPTIONS", {}), "pool": POOL},
 }
 #: `KITH_STATEMENT_SECONDS` | `30` | how long the web process waits for a database query; `0` for no limit
-STATEMENT_SECONDS = env.seconds("KITH_STATEMENT_SECONDS", 0.0, may_be_zero=True)
-if STATEMENT_SECONDS:
+STATEMENT_SECONDS = env.seconds("KITH_STATEMENT_SECONDS", 30.0, may_be_zero=True)
+if STATEMENT_SECONDS and env.bool("KITH_IS_WEB", False):  # nobody waits for what workers and commands do
     options = DATABASES["default"]["OPTIONS"].get("options", "")
     DATABASES["default"]["OPTIONS"]["options"] = (
         f"{options} -c statement_timeout={int(STATEMENT_SECONDS * 1000)}".strip()

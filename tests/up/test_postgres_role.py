@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -11,7 +12,8 @@ from config.up.home import load_secrets
 from config.up.ports import find_free_port
 from config.up.postgres import Postgres
 from config.up.processes import Child
-from config.up.stores import embedded_postgres
+from config.up.stores import embedded_postgres, require_database
+from config.up.terminal import UpError
 from tests.fixtures.embedded import wait_until
 
 pytestmark = pytest.mark.processes
@@ -67,3 +69,20 @@ def test_what_a_superuser_made_before_is_kept_and_is_its_own_now(address: str) -
         connection.execute("ALTER SEQUENCE numbers RESTART 5")
         connection.execute("DROP FUNCTION guard(int)")
         connection.execute("CREATE TABLE anew (id int)")
+
+
+def test_a_database_of_ones_own_whose_role_cannot_create_pgvector_is_told_as_such(
+    address: str, shared_folder: Path
+) -> None:
+    password = load_secrets(shared_folder / "home")["POSTGRES_PASSWORD"]
+    superuser = urlsplit(address)._replace(
+        netloc=f"kith:{password}@{urlsplit(address).netloc.rpartition('@')[2]}"
+    )
+    own = urlsplit(address)._replace(path="/own").geturl()
+    with psycopg.connect(superuser.geturl(), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE own OWNER kith_app")
+    with pytest.raises(UpError, match="run CREATE EXTENSION vector in that database as a superuser"):
+        require_database(own)
+    with psycopg.connect(superuser._replace(path="/own").geturl()) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    require_database(own)

@@ -13,6 +13,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from accounts.mfa import MFAAdapter
 from config.up.prepare import OPERATOR, make_operator, refuse_newer_tables, warn_of_lost_key
+from config.up.supervisor import SAID_CHARACTERS
 from config.up.terminal import say
 from database.encryption import encrypt
 from providers.models import Provider
@@ -41,9 +42,11 @@ def test_what_is_said_to_a_closed_terminal_stops_nothing() -> None:
 
 def test_tables_of_a_later_kith_are_refused() -> None:
     refuse_newer_tables()
-    MigrationRecorder(connection).record_applied("memory", "9999_from_a_later_kith")
-    with pytest.raises(SystemExit, match=r"later version of Kith \(memory\.9999_from_a_later_kith\)"):
+    MigrationRecorder(connection).record_applied("companions", "9999_pasts_from_a_later_kith")
+    name = r"companions\.9999_pasts_from_a_later_kith"
+    with pytest.raises(SystemExit, match=rf"later version of Kith \({name}\)") as ended:
         refuse_newer_tables()
+    assert len(str(ended.value)) <= SAID_CHARACTERS  # so that `make up` says all of it
 
 
 def test_a_database_that_was_restored_without_its_key_is_told_as_such(

@@ -20,7 +20,9 @@ NAMES = {"postgres", "redis", "rehearsal", "web", "worker"}
 
 @pytest.fixture(scope="module")
 def up(shared_folder: Path) -> Iterator[Up]:
-    made = Up(shared_folder / "home").start()
+    made = Up(shared_folder / "home")
+    made.environment["KITH_CONTACT"] = "Olive, olive@example.org"
+    made.start()
     yield made
     for process in made.left():
         process.kill()
@@ -42,6 +44,7 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     account = [sys.executable, "manage.py", "create_account", "tom@example.org", "--password", "a quiet one"]
     beside = subprocess.run(account, env=up.environment, cwd=ROOT, capture_output=True, text=True)
     assert (beside.returncode, beside.stdout) == (0, ""), beside.stderr
+    assert "\nKITH_CONTACT=Olive, olive@example.org\n" in (up.home / "running").read_text()
     assert (up.home / "running").stat().st_mode & 0o077 == 0
 
     second = subprocess.run(

@@ -14,6 +14,9 @@ from config.up.terminal import UpError
 P256_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # FIPS 186-5, of the curve
 PROBE_BYTES = 1 << 20
 DISK_IS_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+# Of settings: how the names that are Kith's own begin, and the others.
+PREFIXES = ("KITH_", "LLM_", "EMBEDDING_", "SPEECH_", "TRANSCRIPTION_", "S3_")
+OTHER_NAMES = {"DATABASE_URL", "DATABASE_POOL", "REDIS_URL", "SECRET_KEY", "EMAIL_URL", "DEFAULT_FROM_EMAIL"}
 PRIVATE = ("logs", "mail", "media")  # the folder around them lets others pass if Postgres is another user
 
 
@@ -49,6 +52,16 @@ def load_secrets(home: Path) -> dict[str, str]:
         known |= missing
         write_private_file(path, known)
     return known
+
+
+def find_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings in the environment that fit into a line of a file: of one line, and valid UTF-8."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(PREFIXES) or name in OTHER_NAMES
+        if len(value.splitlines()) < 2 and value.encode(errors="ignore").decode() == value
+    }
 
 
 def write_private_file(path: Path, values: Mapping[str, str]) -> None:

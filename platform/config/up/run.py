@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from config.up.engines import Engines
-from config.up.home import DISK_IS_FULL, cannot_write, load_secrets, probe, write_private_file
+from config.up.home import DISK_IS_FULL, cannot_write, find_settings, load_secrets, probe, write_private_file
 from config.up.model_choice import choose_chat, choose_embedding
 from config.up.ports import LOOPBACK, is_free, is_healthy
 from config.up.processes import Program, die_with_parent
@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 LOAD_SECONDS = 900.0  # for a large model from a slow disk
 ENDS_BEFORE_READY = 3
-RUNNING_FILE = "running"  # the children's environment, which config.settings reads for manage.py beside them
+RUNNING_FILE = "running"  # the children's settings, which config.settings reads for manage.py beside them
 # glibc frees large blocks at once, and threads share one arena (only one runs at a time): saves 90 MB when idle.
 MALLOC = {
     "MALLOC_ARENA_MAX": "1",
@@ -120,7 +120,7 @@ class Run:
         for model in models:
             if model.program is not None:
                 self._start(model.program)
-        write_private_file(self.home / RUNNING_FILE, self.environment)
+        write_private_file(self.home / RUNNING_FILE, find_settings(os.environ) | self.environment)
         self.engines.forget()
         self._run_module("config.up.prepare", *preparation)
         self.engines.look()

@@ -118,18 +118,22 @@ def embedded_postgres(home: Path, port: int, secrets: Mapping[str, str]) -> Post
 
 
 def require_database(address: str) -> None:
-    """Raise UpError unless a Postgres with pgvector answers at the address."""
+    """Raise UpError unless a Postgres answers at the address whose database has pgvector, created here if missing."""
     import psycopg  # 20 MB, which only those need who have a Postgres of their own
 
+    place = _place(address)
     try:
         with psycopg.connect(address, connect_timeout=ANSWER_SECONDS) as connection:
-            found = connection.execute(
-                "SELECT 1 FROM pg_available_extensions WHERE name = 'vector'"
-            ).fetchone()
+            connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    except psycopg.errors.FeatureNotSupported as error:
+        raise UpError(f"The Postgres at DATABASE_URL ({place}) lacks pgvector: install it there.") from error
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise UpError(
+            f"The role in DATABASE_URL ({place}) cannot create pgvector: run CREATE EXTENSION vector in that database"
+            " as a superuser."
+        ) from error
     except psycopg.Error as error:
-        raise UpError(f"DATABASE_URL ({_place(address)}) does not answer: {_first_line(error)}") from error
-    if found is None:
-        raise UpError(f"The Postgres at DATABASE_URL ({_place(address)}) lacks pgvector: install it there.")
+        raise UpError(f"DATABASE_URL ({place}) does not answer: {_first_line(error)}") from error
 
 
 def require_redis(address: str) -> None:

@@ -19,7 +19,7 @@ from config.up.terminal import say
 LOG_BYTES = 10_000_000
 FINAL_LINES = 10
 SAID_SECONDS = 30.0
-SAID_CHARACTERS = 160
+SAID_CHARACTERS = 300
 CLOCK_SECONDS = 2.0  # by which two readings of one process's start may differ
 FIRST_PAUSE_SECONDS = 0.5
 MAX_PAUSE_SECONDS = 30.0
