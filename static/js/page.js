@@ -169,7 +169,6 @@ for (const tabs of document.querySelectorAll(".tabs")) {
     const before = Math.abs(tabs.scrollLeft);
     tabs.style.setProperty("--before", before);
     tabs.style.setProperty("--after", Math.max(0, tabs.scrollWidth - tabs.clientWidth - before));
-    tabs.dataset.tells = "";
   };
   if (current) tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2;
   tabs.addEventListener("scroll", tell, { passive: true });

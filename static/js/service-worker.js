@@ -41,16 +41,18 @@ async function findOfflinePage() {
 }
 
 async function findFile(request) {
-  const found = await caches.match(request);
+  const found = await caches.match(request).catch(() => null);
   if (found) return found;
   const response = await fetch(request);
-  if (response.ok) {
-    const files = await caches.open("files");
-    await files.put(request, response.clone());
-    const [oldest, ...rest] = await files.keys();
-    if (rest.length >= FILES_KEPT) await files.delete(oldest);
-  }
+  if (response.ok) await keepFile(request, response.clone()).catch(() => {}); // e.g. where there is no room
   return response;
+}
+
+async function keepFile(request, response) {
+  const files = await caches.open("files");
+  await files.put(request, response);
+  const [oldest, ...rest] = await files.keys();
+  if (rest.length >= FILES_KEPT) await files.delete(oldest);
 }
 
 // Return the notification of a push. Browsers demand that one is shown for every push, even if it cannot be read.

@@ -7,6 +7,8 @@ from tests.browser.person import Person
 from tests.fixtures.live import Live
 
 pytestmark = pytest.mark.browser
+SMALL_FIELDS = """[...document.querySelectorAll("input:not([type=hidden]), textarea, select")]
+  .filter((field) => parseFloat(getComputedStyle(field).fontSize) < 16).map(({ name }) => name)"""
 LEARN = """
 from django.utils import timezone
 from companions.models import Companion
@@ -40,6 +42,7 @@ def test_a_character_is_written_tried_out_saved_and_restored(person: Person, liv
     page.get_by_text("remembered: “The lake behind the mill").click()
     expect(page.get_by_role("link", name="See this memory").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.evaluate(SMALL_FIELDS) == []  # an iPhone would magnify the page
     page.get_by_role("button", name="Save").click()
     page.get_by_role("link", name="1 earlier version").click()
     page.get_by_role("link", name="What was changed").click()

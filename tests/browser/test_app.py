@@ -41,6 +41,22 @@ def test_without_a_network_kiths_own_page_comes_and_no_page_was_kept(person: Per
     expect(page.locator("#send")).to_be_enabled()
 
 
+def test_a_page_has_its_files_where_the_browser_can_keep_none(person: Person, page: Page) -> None:
+    person.visit("/companions/new/own/")
+    page.evaluate("navigator.serviceWorker.ready.then(() => {})")
+    page.wait_for_function("navigator.serviceWorker.controller !== null")
+    page.evaluate("caches.delete('files')")
+    full = {"origin": person.live.url, "quotaSize": 1}
+    page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", full)
+    page.reload()
+    files = "performance.getEntriesByType('resource').filter(({name}) => name.includes('/static/'))"
+    statuses = page.evaluate(
+        f"{files}.map(({{name, responseStatus}}) => [name.split('/').at(-1), responseStatus])"
+    )
+    assert [name for name, status in statuses if status != 200] == []
+    assert not any("htmx" in path for path in page.evaluate(KEPT))
+
+
 def test_what_is_shared_waits_in_the_composer(person: Person, page: Page) -> None:
     person.create_companion("Juno")
     person.visit("/share/?title=A+train&text=Look+%26+see&url=https%3A%2F%2Fexample.org%2F")

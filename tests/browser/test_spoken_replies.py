@@ -38,6 +38,20 @@ AudioContext.prototype.createBufferSource = function () {
 };
 """
 
+# Sound as Safari allows it: it begins only if that is asked for while an action of the user is being handled.
+SAFARI = """
+window.AudioContext = class extends AudioContext {
+  constructor(...given) {
+    super(...given);
+    this.suspend();
+  }
+
+  resume() {
+    return window.event?.isTrusted ? super.resume() : new Promise(() => {});
+  }
+};
+"""
+
 
 @pytest.fixture
 def listening(person: Person) -> Iterator[Person]:
@@ -98,6 +112,24 @@ def test_a_message_is_read_again_and_stopped_half_way(listening: Person, live: L
     expect(button).to_have_attribute("aria-pressed", "false")
     assert heard(page)["ended"] == 1
     assert len(heard(page)["begun"]) == 1
+
+
+def test_it_is_heard_where_sound_may_begin_only_within_an_action(listening: Person, live: Live) -> None:
+    page = listening.page
+    page.add_init_script(SAFARI)
+    listening.make_companion()
+    live.rehearsal.script({"answer": "Good evening."}, {"answer": "Come in."})
+    listening.write("Hello")
+    listening.hears("evening")
+    page.locator(".said-by-companion").last.get_by_role("button", name="Read aloud").click()
+    until(page, "heard.begun.length === 1")
+    page.get_by_role("button", name="Read answers aloud").click()
+    page.reload()
+    listening.write("May I?")
+    until(page, "heard.begun.length === 1")
+    page.goto(page.url + "voice/")
+    page.get_by_role("button", name="Hear it").click()
+    until(page, "heard.begun.length === 1")
 
 
 def test_what_was_heard_is_known_to_the_word(listening: Person, live: Live) -> None:

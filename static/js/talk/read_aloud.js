@@ -17,6 +17,7 @@ export class ReadingAloud {
     this.speaking.addEventListener("done", () => this.#ended());
     this.speaking.addEventListener("failed", ({ detail }) => this.#failed(detail));
     document.addEventListener("click", ({ target }) => this.#clicked(target));
+    for (const name of ["click", "keydown"]) document.addEventListener(name, () => this.isOn && this.speaking.wake());
     document.addEventListener("kith:recording", ({ detail }) => detail.isOn && this.stop());
     addEventListener("pagehide", () => this.stop());
   }
@@ -57,7 +58,10 @@ export class ReadingAloud {
     const button = target.closest("[data-speaks]");
     if (!button) return;
     if (button.getAttribute("aria-pressed") === "true") this.stop();
-    else this.#say("messages", button.dataset.speaks, { message: button.dataset.speaks });
+    else {
+      this.speaking.wake();
+      this.#say("messages", button.dataset.speaks, { message: button.dataset.speaks });
+    }
   }
 
   #turn(isOn) {

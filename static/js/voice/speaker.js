@@ -25,6 +25,11 @@ export class Speaker {
     return this.#context;
   }
 
+  // Let the sound begin that is to come: Safari allows that only within a user's action, not when the sound is there.
+  wake() {
+    if (this.context.state !== "running") this.context.resume().catch(() => {}); // closed, as after a call
+  }
+
   decode(content) {
     return this.context.decodeAudioData(content);
   }

@@ -24,6 +24,11 @@ export class Speaking extends EventTarget {
     return this.#run !== null;
   }
 
+  // To be called within a user's action.
+  wake() {
+    this.speaker.wake();
+  }
+
   // Say a reply or message (`kind` "replies" or "messages") from sentence `from` on, stopping anything else.
   say(kind, id, { from = 0 } = {}) {
     this.stop();

@@ -19,6 +19,7 @@ button.addEventListener("click", async () => {
   stop();
   if (isOn) return;
   const mine = turn;
+  speaker.wake();
   button.setAttribute("aria-pressed", "true");
   try {
     await hear(await post(button.dataset.url, Object.fromEntries(new FormData(form))), () => mine === turn);
