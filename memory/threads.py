@@ -13,7 +13,7 @@ from memory.learning.answers import Learnt
 from memory.learning.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
-from text.dates import TELLS_PAST, days_ahead, relative_days, tells_past
+from text.dates import TELLS_PAST, days_ahead, name_whole_day, relative_days, tells_past
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -248,7 +248,7 @@ def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo) -> list
     for thread in threads:
         text = shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS)
         told_at = thread.memory.happened_at.astimezone(zone)
-        told = f" (told on {told_at:%A %d %B})" if relative_days(text, told_at) else ""
+        told = f" (told on {name_whole_day(told_at.date(), today)})" if relative_days(text, told_at) else ""
         lines.append(f"- {_describe(thread, today)}: {quoted(text)}{told}")
     return [TITLE, *lines] if lines else []
 
