@@ -63,6 +63,9 @@ def test_reminders_do_not_keep_a_talk_open(mira: Companion, talk: Talk) -> None:
     assert DiaryEntry.objects.get().ended_at == messages[-1].said_at
     fresh = Session.objects.get(ended_at=None)
     assert set(fresh.messages.all()) == set(reminders)
+    later = talk(mira, *GARDEN, at=LAST + timedelta(days=3))
+    assert sweep(LAST + timedelta(days=4)) == 1
+    assert DiaryEntry.objects.get(session=fresh).started_at == later[0].said_at
 
 
 def test_days_without_beat_become_a_session_each(mira: Companion, talk: Talk) -> None:
