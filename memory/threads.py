@@ -77,7 +77,7 @@ def update_threads(
 
     A memory opens a thread if it names a day to come, if the model calls it open, or if it is a worry about which
     nothing is open yet. A thread is settled if the model says so, or if its outcome is told on or after its day. It is
-    dropped if its memory was closed without that, or if nobody came back to it for long.
+    dropped if its memory was closed without that.
     """
     companion_id = learning.companion_id
     touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]
@@ -91,7 +91,6 @@ def update_threads(
         is_open = due_on or getattr(entry, "thread", "") == "open"
         if is_open or (_is_worry(memory) and not _has_thread(memory, now, names)):
             open_thread(memory, due_on, now)
-    drop_old(companion_id, now, zone)
 
 
 def _is_worry(memory: Memory) -> bool:
@@ -192,12 +191,12 @@ def _tells_end(
     return is_same_subject(text, quotes, thread.memory.text, [], called, said_at)
 
 
-def drop_old(companion_id: UUID, now: datetime, zone: tzinfo) -> None:
-    """Drop threads that nobody came back to: two weeks after their day, or two months after opening without a day."""
-    today = now.astimezone(zone).date()
-    old = Q(due_on__lt=today - GIVEN_UP_AFTER) | Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
-    mine = Thread.objects.filter(old, companion_id=companion_id, state=Thread.State.OPEN)
-    mine.update(state=Thread.State.DROPPED, closed_at=now)
+def drop_old(now: datetime) -> None:
+    """Drop all threads that nobody came back to: two weeks after their day, or two months after opening without one."""
+    given_up = Q(due_on__lt=now.date() - GIVEN_UP_AFTER)
+    given_up |= Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
+    old = Thread.objects.filter(given_up, state=Thread.State.OPEN)
+    old.update(state=Thread.State.DROPPED, closed_at=now)
 
 
 # -- showing in the prompt
