@@ -35,7 +35,8 @@ LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step ren
 REMINDER_PATIENCE = timedelta(minutes=1)
 BUSY_DELAY = timedelta(seconds=15)  # before the next try while a reply or another waking is under way
 CANCELLED = "cancelled"
-MAX_ALONE = 16  # messages in a session in which the person says nothing
+# How many messages, and how long, a session lasts in which the person says nothing.
+MAX_ALONE, MAX_TIME_ALONE = 16, timedelta(days=30)
 Outcome = Waking.Outcome
 
 
@@ -251,13 +252,15 @@ def post_message(companion: Companion, waking: Waking, text: str, now: datetime,
 
 
 def _open_session(conversation: Conversation, now: datetime) -> Session:
-    """Return the open session, or the next one after MAX_ALONE messages without a word of the person's.
+    """Return the open session, or the next one if the person has said nothing in it for MAX_ALONE messages or
+    MAX_TIME_ALONE.
 
     So what is said in a long absence is not learnt from, and does not fill the prompt when the person comes back.
     """
     session = open_session(conversation, now)
     said = Message.objects.filter(session=session)
-    if said.count() < MAX_ALONE or said.filter(role=Message.Role.USER).exists():
+    is_new = session.started_at > now - MAX_TIME_ALONE and said.count() < MAX_ALONE
+    if is_new or said.filter(role=Message.Role.USER).exists():
         return session
     Session.objects.filter(pk=session.pk).update(ended_at=now, scratch="")
     return open_session(conversation, now)

@@ -252,14 +252,15 @@ def test_whoever_takes_over_while_it_speaks_waits_and_finds_it_done(mira: Compan
     assert Message.objects.filter(waking=made).count() == 1
 
 
-def test_what_is_said_in_a_long_absence_stays_out_of_the_talk_on_coming_back(mira: Companion) -> None:
+@pytest.mark.parametrize("days", [[*range(1, MAX_ALONE + 2)], [1, 40]])
+def test_what_is_said_in_a_long_absence_stays_out_of_the_talk_on_coming_back(
+    mira: Companion, days: list[int]
+) -> None:
     say(mira, "Good night.", at=NOON)
     Session.objects.filter(companion=mira).update(ended_at=NOON)
-    for day in range(1, MAX_ALONE + 2):
-        ran(woken(mira, NOON + timedelta(days=day)), NOON + timedelta(days=day))
-    now = NOON + timedelta(days=MAX_ALONE + 2)
-    assert [message.said_at.date() for message in open_session(mira.conversation, now).messages.all()] == [
-        (NOON + timedelta(days=MAX_ALONE + 1)).date()
-    ]
+    for day in days:
+        waking = ran(woken(mira, NOON + timedelta(days=day)), NOON + timedelta(days=day))
+    now = NOON + timedelta(days=days[-1] + 1)
+    assert [message.waking for message in open_session(mira.conversation, now).messages.all()] == [waking]
     say(mira, "I am back.", at=now)
     assert open_session(mira.conversation, now).messages.count() == 2
