@@ -25,6 +25,7 @@ from jobs.slots import Slots, in_model_slot
 from memory.consolidation import runs
 from memory.documents import gists
 from memory.models import Document, Recall
+from memory.threads import drop_old
 
 SKIPPED_KEPT = timedelta(days=90)
 CALLS_A_RUN = 4  # per document: a task must end before the broker's visibility timeout
@@ -47,7 +48,8 @@ def drop_old_prompts() -> None:
     """Delete stored prompts, also those of wakings, and recalls by API after `PROMPTS_KEPT`, and skipped wakings after
     `SKIPPED_KEPT`.
 
-    Wakings that started, or whose `drive_key` records an occasion, stay. Proposals to forget left open too long lapse.
+    Wakings that started, or whose `drive_key` records an occasion, stay. Proposals to forget and threads that were left
+    open too long end.
     """
     now = timezone.now()
     since = now - settings.PROMPTS_KEPT
@@ -55,6 +57,7 @@ def drop_old_prompts() -> None:
     Recall.objects.filter(by=Recall.By.API, at__lt=since).delete()
     Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
     lapse(now)
+    drop_old(now)
     nothing_came = Waking.objects.filter(state=Waking.State.SKIPPED, started_at=None, drive_key="")
     nothing_came.filter(created_at__lt=now - SKIPPED_KEPT).delete()
 

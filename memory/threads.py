@@ -13,7 +13,7 @@ from memory.learning.answers import Learnt
 from memory.learning.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
-from text.dates import TELLS_PAST, days_ahead, relative_days, tells_past
+from text.dates import TELLS_PAST, days_ahead, name_whole_day, relative_days, tells_past
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -77,7 +77,7 @@ def update_threads(
 
     A memory opens a thread if it names a day to come, if the model calls it open, or if it is a worry about which
     nothing is open yet. A thread is settled if the model says so, or if its outcome is told on or after its day. It is
-    dropped if its memory was closed without that, or if nobody came back to it for long.
+    dropped if its memory was closed without that.
     """
     companion_id = learning.companion_id
     touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]
@@ -91,7 +91,6 @@ def update_threads(
         is_open = due_on or getattr(entry, "thread", "") == "open"
         if is_open or (_is_worry(memory) and not _has_thread(memory, now, names)):
             open_thread(memory, due_on, now)
-    drop_old(companion_id, now, zone)
 
 
 def _is_worry(memory: Memory) -> bool:
@@ -192,12 +191,12 @@ def _tells_end(
     return is_same_subject(text, quotes, thread.memory.text, [], called, said_at)
 
 
-def drop_old(companion_id: UUID, now: datetime, zone: tzinfo) -> None:
-    """Drop threads that nobody came back to: two weeks after their day, or two months after opening without a day."""
-    today = now.astimezone(zone).date()
-    old = Q(due_on__lt=today - GIVEN_UP_AFTER) | Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
-    mine = Thread.objects.filter(old, companion_id=companion_id, state=Thread.State.OPEN)
-    mine.update(state=Thread.State.DROPPED, closed_at=now)
+def drop_old(now: datetime) -> None:
+    """Drop all threads that nobody came back to: two weeks after their day, or two months after opening without one."""
+    given_up = Q(due_on__lt=now.date() - GIVEN_UP_AFTER)
+    given_up |= Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
+    old = Thread.objects.filter(given_up, state=Thread.State.OPEN)
+    old.update(state=Thread.State.DROPPED, closed_at=now)
 
 
 # -- showing in the prompt
@@ -248,7 +247,7 @@ def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo) -> list
     for thread in threads:
         text = shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS)
         told_at = thread.memory.happened_at.astimezone(zone)
-        told = f" (told on {told_at:%A %d %B})" if relative_days(text, told_at) else ""
+        told = f" (told on {name_whole_day(told_at.date(), today)})" if relative_days(text, told_at) else ""
         lines.append(f"- {_describe(thread, today)}: {quoted(text)}{told}")
     return [TITLE, *lines] if lines else []
 

@@ -53,8 +53,11 @@ def run(beat: Scheduler, clock: Clock, seconds: int) -> int:
     return int(beat.schedule["tick"].total_run_count) - before
 
 
-def test_kiths_beat_is_this_one() -> None:
+def test_kiths_beat_is_this_one_also_within_a_worker() -> None:
     assert kith.conf.beat_scheduler == settings.CELERY_BEAT_SCHEDULER == "config.celery:Scheduler"
+    worker = SimpleNamespace(app=kith)
+    beat = BeatThread(worker, with_beat=True).create(worker)
+    assert beat.service.scheduler_cls == settings.CELERY_BEAT_SCHEDULER
 
 
 def test_every_task_that_needs_no_argument_runs_by_beat() -> None:

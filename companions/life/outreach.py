@@ -53,6 +53,7 @@ LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
 RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
 # So long after its message, a delivery is not retried, nor one sent that nobody asked for.
 KEPT_FOR = timedelta(days=2)
+LATE_AFTER = timedelta(hours=1)
 State = Delivery.State
 
 
@@ -167,10 +168,15 @@ def _claim(channel: Channel, now: datetime, user_id: int) -> list[Delivery]:
 
 
 def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
-    """Return when the current quiet hours end, or None outside them and for messages that were asked for."""
-    life = delivery.companion.life
+    """Return when the current quiet hours end, or None outside them and for messages that were asked for.
+
+    A reminder that comes hours late, since Kith was off, was not asked for at this time of the night.
+    """
+    life, waking = delivery.companion.life, delivery.message.waking
     local = now.astimezone(delivery.companion.user.zone)
-    if _is_asked_for(delivery) or not is_within(life.quiet_from, life.quiet_until, local.time()):
+    is_late = waking is not None and delivery.message.said_at - waking.due_at > LATE_AFTER
+    is_timely = _is_asked_for(delivery) and not is_late
+    if is_timely or not is_within(life.quiet_from, life.quiet_until, local.time()):
         return None
     return get_next_time(life.quiet_until, local)
 

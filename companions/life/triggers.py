@@ -10,7 +10,7 @@ from uuid import UUID
 
 import regex
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, F, Max, OuterRef, Q
 from django.utils import translation
 from django.utils.translation import gettext
 
@@ -35,6 +35,7 @@ from text.strings import shorten, split_sentences
 
 CLAIMED_AT_ONCE = 200
 LOOK_INTERVAL = timedelta(hours=6)
+DAY = timedelta(days=1)
 REST_AFTER_TALK = timedelta(hours=1)  # no waking by itself until the talk has been over for so long
 LEASE_TIME = timedelta(minutes=10)  # then another worker looks, if the first one died
 SPREAD_SECONDS = 1200
@@ -169,17 +170,23 @@ def find_birthdays(memories: Iterable[Memory], today: date, zone: tzinfo) -> Ite
             yield Occasion(drive=Drive.BIRTHDAY, key=key, about=memory, days=0, weight=weight)
 
 
-def find_silence(outreach: Outreach, now: datetime) -> Iterator[Occasion]:
-    """Yield a silence of 3, 7 or 21 days, unless every recent unprompted message is unanswered."""
-    if outreach.said_at is None:
+def find_silence(companion: Companion, outreach: Outreach, now: datetime) -> Iterator[Occasion]:
+    """Yield a silence of 3, 7 or 21 days, unless every recent unprompted message is unanswered.
+
+    Days on which Kith was off, as timers that missed some show, are not the person's silence: it begins after them.
+    """
+    if outreach.said_at is None or now - outreach.said_at < SILENCE_DAYS[-1] * DAY:
         return
     if outreach.unprompted and len(outreach.unanswered) == len(outreach.unprompted):
         return
-    silent = (now - outreach.said_at).days
-    reached = next((days for days in SILENCE_DAYS if silent >= days), None)
+    was_off = Waking.objects.filter(companion=companion, missed_since__lt=F("created_at") - DAY)
+    back_at = was_off.aggregate(at=Max("created_at"))["at"]
+    silent = now - max(outreach.said_at, back_at or outreach.said_at)
+    reached = next((days for days in SILENCE_DAYS if silent.days >= days), None)
     if reached:
         key = f"{Drive.LONG_SILENCE}:{outreach.said_at.isoformat()}:{reached}"
-        yield Occasion(drive=Drive.LONG_SILENCE, key=key, weight=SILENCE_WEIGHT, silent_days=silent)
+        days = (now - outreach.said_at).days
+        yield Occasion(drive=Drive.LONG_SILENCE, key=key, weight=SILENCE_WEIGHT, silent_days=days)
 
 
 def find_resting_goals(goals: Iterable[Pursuit], now: datetime) -> Iterator[Occasion]:
@@ -299,7 +306,7 @@ def _find_occasions(
         goals = Pursuit.objects.filter(companion=companion, memory__in=mine.values("pk"))
         goals = goals.filter(status__in=[Pursuit.Status.NEW, Pursuit.Status.UNDER_WAY])
         yield from find_resting_goals(goals.select_related("memory").order_by("pk")[:MAX_MEMORIES], now)
-        yield from find_silence(outreach, now)
+        yield from find_silence(companion, outreach, now)
 
 
 def _load_dated(companion: Companion, mine: MemoryQuerySet, now: datetime) -> list[Memory]:

@@ -25,7 +25,7 @@ WHOSE = {
     Message.Role.SYSTEM: "Kith told them",
 }
 TIME_TOKENS = 9  # "[Tue 24 Nov, 18:20]"
-UNANSWERED = "{time} They have not answered. You go on:"
+UNANSWERED = "{time} You write again:"  # no reproach: it stands before reminders, too
 UNASKED = "{time} You write to them first:"  # at the beginning; a reminder was asked for
 UNANSWERED_TOKENS = TIME_TOKENS + 20 + MESSAGE_TOKENS
 # How many messages leave the window at once: between two such steps the beginning of the prompt stays the same.

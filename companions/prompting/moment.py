@@ -16,7 +16,7 @@ from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry, Thread
 from memory.threads import leave_out_told, load_open_threads, render_threads
 from providers.tokens import beginning, estimate
-from text.dates import name_day, render_age
+from text.dates import name_day, name_whole_day, render_age
 from text.strings import one_line, quoted, shorten
 
 FIRST_TURNS = 3  # of a session, in which the prompt tells where the two left off
@@ -111,7 +111,8 @@ def render_entry(entry: DiaryEntry, companion: Companion, today: date) -> str:
 
 def render_last_talk(ended: datetime, now: datetime) -> str:
     """Return the line that tells when the previous talk ended; `ended` and `now` must be in the user's zone."""
-    return f"Last time you two talked: {render_age(ended, now)}, until {ended:%A %d %B, %H:%M}"
+    day = name_whole_day(ended.date(), now.date())
+    return f"Last time you two talked: {render_age(ended, now)}, until {day}, {ended:%H:%M}"
 
 
 def load_last_time(companion: Companion, before: Session | None = None) -> LastTime | None:

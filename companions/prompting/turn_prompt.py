@@ -27,7 +27,7 @@ from memory.models import Memory
 from memory.recall.origins import NOWHERE, Origins
 from memory.recall.recall import Found
 from providers.tokens import beginning, estimate, keep_fitting
-from text.dates import name_day, render_age
+from text.dates import name_day, name_whole_day, render_age
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
@@ -186,7 +186,11 @@ def render_context(parts: PromptParts) -> str:
             if last_spoke is None
             else []
         ),
-        *([f"This talk began: {began:%A %d %B, %H:%M}"] if began else []),
+        *(
+            [f"This talk began: {name_whole_day(began.date(), facts.now.date())}, {began:%H:%M}"]
+            if began
+            else []
+        ),
         *([f"They last wrote: {render_age(rested_since, facts.now)}."] if rested_since else []),
         *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
         *([IN_CALL] if parts.reply.is_in_call else []),

@@ -282,6 +282,8 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
     if drafts.diary is None:
         return ""
     diary, words = keep_verified(drafts.diary, drafts.words), drafts.words
+    # What the companion wrote before, perhaps for weeks, did not begin the talk.
+    began_at = next(message.said_at for message in messages if message.role == Message.Role.USER)
     ended_at = messages[-1].said_at
     own, theirs = (understanding.self_concept, understanding.user_profile) if understanding else ([], [])
     written = Written(
@@ -295,7 +297,7 @@ def _keep_diary(material: Material, drafts: Drafts, now: datetime) -> str:
         understood_by=understanding.call_id if understanding else None,
     )
     ended = ClosedSession(
-        session_id=material.session.pk, started_at=messages[0].said_at, ended_at=ended_at, written=written
+        session_id=material.session.pk, started_at=began_at, ended_at=ended_at, written=written
     )
     entry = keep_session(companion.pk, ended, now, companion.user.zone)
     if diary.call_id is None:

@@ -13,7 +13,8 @@ from jobs.lease import RETRY_DELAY
 FAILURE_STANDS = timedelta(minutes=10)  # until a closing that failed for good may begin anew
 BATCH = 200
 # Finds in each open session the first silence that is long enough, after a message of the user's; what was written
-# after it belongs to the next session. A closing that failed is not begun again automatically.
+# after it belongs to the next session. Reminders and other unprompted messages do not break a silence, or a talk would
+# last as long as they come. A closing that failed is not begun again automatically.
 SILENT = """
 WITH gaps AS (
   SELECT message.session_id, message.said_at, companion.idle_hours,
@@ -22,6 +23,7 @@ WITH gaps AS (
     FROM companions_session session
     JOIN companions_companion companion ON companion.id = session.companion_id
     JOIN companions_message message ON message.session_id = session.id AND NOT message.is_asleep
+                                  AND message.waking_id IS NULL
    WHERE NOT session.is_asleep AND session.ended_at IS NULL
      AND session.started_at <= %(now)s - make_interval(hours => companion.idle_hours)
      AND EXISTS (SELECT FROM companions_message asked WHERE asked.session_id = session.id

@@ -73,7 +73,8 @@ class BeatThread(bootsteps.StartStopStep):
         super().__init__(parent, **options)
 
     def create(self, parent: Any) -> Any:
-        self.service = Service(parent.app, max_interval=1)
+        # Without a name, Service takes Celery's own scheduler, whatever the settings say.
+        self.service = Service(parent.app, max_interval=1, scheduler_cls=parent.app.conf.beat_scheduler)
         return self
 
     def start(self, parent: Any) -> None:

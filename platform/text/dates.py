@@ -163,6 +163,11 @@ def name_day(day: date, today: date | None) -> str:
     return f"{day:%a} {day.day} {day:%b}{year}"
 
 
+def name_whole_day(day: date, today: date) -> str:
+    """Return the day written out, e.g. "Tuesday 05 May"; with its year, unless that is today's."""
+    return f"{day:%A %d %B}" if day.year == today.year else f"{day:%A %d %B %Y}"
+
+
 def render_age(at: datetime, now: datetime) -> str:
     """Return in words how long `at` is before `now`, in the largest unit that fits: "2 days ago", "just now".
 

@@ -15,7 +15,7 @@ from companions.life.inner_state import Feeling
 from companions.life.wakings.recent_talk import RecentTalk
 from companions.memories.editing import set_private
 from companions.models import Companion, InnerState, Message, Prompt, Session, Timer
-from companions.prompting.moment import load_last_time, render_timers
+from companions.prompting.moment import load_last_time, render_last_talk, render_timers
 from memory.emotion import Emotion
 from memory.models import DiaryEntry, Memory
 from memory.store import keep_fact
@@ -88,6 +88,13 @@ def test_a_diary_entry_that_is_told_whole_is_not_recalled_beside_it(
     Memory.objects.filter(pk=memory.pk).update(kind="diary")
     DiaryEntry.objects.update(memory=memory, sentences=[{"text": told, "sources": []}])
     assert ("From your diary" in context(mira, "I think of the loss of my grandmother.")) == is_recalled
+
+
+def test_a_talk_of_another_year_is_told_with_its_year() -> None:
+    ended = NOON.replace(year=2026, month=10, day=9)
+    told = render_last_talk(ended, ended.replace(year=2027))
+    assert told == "Last time you two talked: 365 days ago, until Friday 09 October 2026, 12:00"
+    assert render_last_talk(ended, ended.replace(day=12)).endswith("until Friday 09 October, 12:00")
 
 
 def test_at_the_first_meeting_there_is_no_last_time(mira: Companion) -> None:

@@ -53,7 +53,7 @@ def test_times_are_told_where_the_talk_rested_and_between_what_was_said_unasked(
         spoken("user", "At last.", NOON + timedelta(days=1, hours=4, minutes=1)),
     ]
     sent = render_history(history, UTC)
-    notice = "<kith-notice>\n[Wed 25 Nov, {}] They have not answered. You go on:\n</kith-notice>"
+    notice = "<kith-notice>\n[Wed 25 Nov, {}] You write again:\n</kith-notice>"
     assert [(line["role"], line["content"]) for line in sent] == [
         ("user", "Good night."),
         ("assistant", "Sleep well."),

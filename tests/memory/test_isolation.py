@@ -18,6 +18,7 @@ NOT_OF_ONE_COMPANION = {
     "memory.documents.gists.write_gists": "the one document of the sweep, by its id; a number comes back",
     "memory.documents.gists._write_next": "the same document, looked at again",
     "memory.consolidation.runs.find_due": "the sweep: ids of nights that wait, whosever they are",
+    "memory.threads.drop_old": "the sweep: threads that are too old, whosever they are; nothing comes back",
     "memory.admin.spaces.embedded": "counts memories in each space for operators; none comes back",
     "memory.embedding.spaces.count_served": "counts companions for operators; no memory comes back",
     "memory.emotion.USE": "the rows that one reply was shown, by that reply; a number comes back",

@@ -4,10 +4,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from companions.deletion import delete_message
 from companions.models import Companion, Message
+from companions.tasks import drop_old_prompts
 from memory.learning.answers import Learnt
 from memory.learning.talk import Line, Talk
 from memory.learning.verdicts import learn
@@ -164,7 +166,10 @@ def test_what_has_no_day_opens_nothing_unless_the_model_calls_it_open(mira: Comp
 
 def test_what_nobody_came_back_to_is_let_be(mira: Companion) -> None:
     exam(mira)
-    learnt_of(mira, "I love tea.", MONDAY + 40 * DAY, kind="preference", tells="Alice loves tea.")
+    drop_old(MONDAY + 10 * DAY)
+    assert Thread.objects.get().state == "open"
+    Thread.objects.update(due_on=timezone.now() - 20 * DAY)
+    drop_old_prompts()  # each hour, whether anything is said or not
     assert Thread.objects.get().state == "dropped"
 
 
@@ -174,7 +179,7 @@ def test_what_is_opened_again_is_open_as_of_then(mira: Companion, days: int, due
     thread, now = Thread.objects.get(), MONDAY + days * DAY
     close_thread(thread, Thread.State.SETTLED, MONDAY + DAY)
     reopen_thread(thread, now, UTC)
-    drop_old(mira.pk, now, UTC)
+    drop_old(now)
     thread.refresh_from_db()
     assert (thread.state, thread.opened_at, thread.due_on) == ("open", now, due_on)
 

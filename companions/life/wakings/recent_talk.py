@@ -10,6 +10,7 @@ from django.db.models import Q
 from companions.life.eligibility import get_midnight
 from companions.models import Companion, Message
 from memory.models import DiaryEntry
+from memory.models.diary_entry import NIGHT_ENDS
 from providers.selection import get_provider
 from providers.tokens import beginning, estimate
 from text.dates import name_day
@@ -24,11 +25,11 @@ MAX_PAGES, PAGE_TOKENS = 3, 200
 
 @dataclass(frozen=True, slots=True)
 class RecentTalk:
-    """The messages, oldest first, and the diary entries of the day; `left_out` is how many of the day did not fit."""
+    """The messages, oldest first; if they are those of a `day`, with its diary entries, and how many did not fit."""
 
     messages: Sequence[Message]
     pages: Sequence[DiaryEntry] = ()
-    is_day: bool = False
+    day: date | None = None
     left_out: int = 0
 
     @property
@@ -38,14 +39,15 @@ class RecentTalk:
 
     def lines(self, companion: Companion, today: date) -> list[str]:
         """Return the talk as lines of a prompt, with times in the person's time zone."""
-        title = "What was said today:" if self.is_day else "The last of your talk:"
+        day = "today" if self.day == today else self.day and name_day(self.day, today)
+        title = f"What was said {day}:" if day else "The last of your talk:"
         lines = [title] if self.messages else []
         if self.left_out:
             lines.append(f"(the first {self.left_out} lines of the day are left out)")
-        on = None if self.is_day else today
+        on = None if self.day else today
         lines += [_render_line(message, companion, on) for message in self.messages]
         if self.pages:
-            lines.append("Your diary of today:")
+            lines.append(f"Your diary of {day}:")
             lines += [f"- {quoted(beginning(page.text, PAGE_TOKENS))}" for page in self.pages]
         return lines
 
@@ -65,7 +67,8 @@ def _render_line(message: Message, companion: Companion, today: date | None) -> 
 def load_recent_talk(
     companion: Companion, now: datetime, *, is_evening: bool, since: datetime | None
 ) -> RecentTalk:
-    """Return the last lines of the talk, in the evening those of the day, with the day's diary entries.
+    """Return the last lines of the talk, in the evening those of the day, with the day's diary entries. An evening that
+    comes after midnight, e.g. since the machine was off, is still that of the day before.
 
     At any other time, and on an evening of a day without talk and entries, it is the last LAST_LINES, or all `since` a
     time if those are more. Only MAX_LINES at most are returned, and those that fit. Hidden and replaced messages are
@@ -75,14 +78,14 @@ def load_recent_talk(
     said = Message.objects.filter(spoken, companion=companion, is_hidden=False)
     said = said.exclude(memory__closed_at__isnull=False).order_by("-said_at", "-id")
     if is_evening:
-        midnight = get_midnight(now.astimezone(companion.user.zone))
+        midnight = get_midnight(now.astimezone(companion.user.zone) - NIGHT_ENDS)
         of_day = list(said.filter(said_at__gte=midnight)[:MAX_LINES])
         entries = DiaryEntry.objects.filter(companion=companion, is_stale=False, ended_at__gte=midnight)
         entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
         pages = list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
         if of_day or pages:
             shown = _take_newest(of_day, get_provider().context_tokens // LONG_SHARE)
-            return RecentTalk(shown, pages, is_day=True, left_out=len(of_day) - len(shown))
+            return RecentTalk(shown, pages, day=midnight.date(), left_out=len(of_day) - len(shown))
     later = said.filter(said_at__gte=since).count() if since else 0
     last = list(said[: min(max(later, LAST_LINES), MAX_LINES)])
     share = LONG_SHARE if since else LAST_SHARE

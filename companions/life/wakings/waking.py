@@ -18,7 +18,7 @@ from companions.life.outreach import deliver
 from companions.life.wakings.context import WakingContext
 from companions.life.wakings.decision import decide
 from companions.life.wakings.reminders import write_reminder
-from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
+from companions.models import Companion, Conversation, Message, Reply, Session, Timer, Waking
 from companions.models.companion import hold, lock
 from jobs.background import enqueue
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, note_failures, retry_at
@@ -35,6 +35,8 @@ LEASE_TIME = timedelta(minutes=5)  # longer than a model may take; each step ren
 REMINDER_PATIENCE = timedelta(minutes=1)
 BUSY_DELAY = timedelta(seconds=15)  # before the next try while a reply or another waking is under way
 CANCELLED = "cancelled"
+# How many messages, and how long, a session lasts in which the person says nothing.
+MAX_ALONE, MAX_TIME_ALONE = 16, timedelta(days=30)
 Outcome = Waking.Outcome
 
 
@@ -224,7 +226,7 @@ def post_message(companion: Companion, waking: Waking, text: str, now: datetime,
     message = Message(
         companion=companion,
         conversation=conversation,
-        session=open_session(conversation, now),
+        session=_open_session(conversation, now),
         parent_id=conversation.head_id,
         role=Message.Role.SYSTEM if is_notice else Message.Role.ASSISTANT,
         author=Message.KITH if is_notice else companion.name,
@@ -247,6 +249,21 @@ def post_message(companion: Companion, waking: Waking, text: str, now: datetime,
     notify_person(companion.user_id, {"type": "outreach", "companion": sender, "message": shown})
     notify_unread_changed(companion.user_id)
     return message.pk
+
+
+def _open_session(conversation: Conversation, now: datetime) -> Session:
+    """Return the open session, or the next one if the person has said nothing in it for MAX_ALONE messages or
+    MAX_TIME_ALONE.
+
+    So what is said in a long absence is not learnt from, and does not fill the prompt when the person comes back.
+    """
+    session = open_session(conversation, now)
+    said = Message.objects.filter(session=session)
+    is_new = session.started_at > now - MAX_TIME_ALONE and said.count() < MAX_ALONE
+    if is_new or said.filter(role=Message.Role.USER).exists():
+        return session
+    Session.objects.filter(pk=session.pk).update(ended_at=now, scratch="")
+    return open_session(conversation, now)
 
 
 def check_words(context: WakingContext, text: str, now: datetime) -> tuple[str, str]:

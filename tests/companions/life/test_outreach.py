@@ -140,6 +140,13 @@ def test_what_was_asked_for_comes_at_night(mira: Companion, bell: Bell) -> None:
     assert send_due_deliveries(NOON + 14 * HOUR) == 2
 
 
+def test_a_reminder_that_comes_hours_late_wakes_nobody_at_night(mira: Companion, bell: Bell) -> None:
+    wrote(mira, "You wanted to be reminded: call Ana.", NOON + 14 * HOUR)
+    Waking.objects.update(is_asked_for=True, due_at=NOON)
+    assert send_due_deliveries(NOON + 14 * HOUR + MINUTE) == 0
+    assert send_due_deliveries(NOON + 20 * HOUR) == 2
+
+
 def test_what_nobody_asked_for_does_not_come_days_late(mira: Companion, bell: Bell) -> None:
     """Kith was switched off meanwhile."""
     wrote(mira, "Sleep well")

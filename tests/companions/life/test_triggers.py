@@ -278,6 +278,15 @@ def test_a_long_silence_is_one_of_three_lengths(juno: Companion, days: float, re
         assert waking.about is None
 
 
+def test_days_on_which_kith_was_off_are_no_silence(juno: Companion) -> None:
+    back = MONDAY + 14 * DAY
+    Waking.objects.create(
+        companion=juno, origin="timer", due_at=back - HOUR, missed_since=MONDAY, missed=13, created_at=back
+    )
+    assert drive(juno, back + HOUR) == ""
+    assert drive(juno, back + 3 * DAY + HOUR) == "long_silence"
+
+
 def test_each_length_of_a_silence_moves_it_once(juno: Companion) -> None:
     wrote(juno, "You wrote so kindly", MONDAY)
     found = [drive(juno, MONDAY + n * DAY + HOUR) for n in range(30)]

@@ -10,16 +10,17 @@ from django.db import connection
 from structlog.testing import capture_logs
 
 from accounts.models import User
+from companions.conversations.messages import open_session
 from companions.deletion import delete_message
-from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, run
-from companions.models import Companion, Message, Reply, Waking
+from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, MAX_ALONE, run
+from companions.models import Companion, Message, Reply, Session, Waking
 from companions.replies import actions
 from companions.replies.checkpoint import Said
 from companions.replies.finish import finish
 from companions.replies.lifecycle import process_name, start
 from jobs.background import in_thread
 from memory.models import Memory
-from tests.companions.life.waking import as_it_is, let_speak, ran, unprompted, woken
+from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
 from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
@@ -249,3 +250,17 @@ def test_whoever_takes_over_while_it_speaks_waits_and_finds_it_done(mira: Compan
     made.refresh_from_db()
     assert (len(others), made.state, made.outcome, made.attempts) == (1, "done", "spoke", 0)
     assert Message.objects.filter(waking=made).count() == 1
+
+
+@pytest.mark.parametrize("days", [[*range(1, MAX_ALONE + 2)], [1, 40]])
+def test_what_is_said_in_a_long_absence_stays_out_of_the_talk_on_coming_back(
+    mira: Companion, days: list[int]
+) -> None:
+    say(mira, "Good night.", at=NOON)
+    Session.objects.filter(companion=mira).update(ended_at=NOON)
+    for day in days:
+        waking = ran(woken(mira, NOON + timedelta(days=day)), NOON + timedelta(days=day))
+    now = NOON + timedelta(days=days[-1] + 1)
+    assert [message.waking for message in open_session(mira.conversation, now).messages.all()] == [waking]
+    say(mira, "I am back.", at=now)
+    assert open_session(mira.conversation, now).messages.count() == 2

@@ -242,6 +242,17 @@ def test_the_evening_is_given_the_day_and_another_waking_the_last_lines(
     assert "The last of your talk:" in other
 
 
+def test_an_evening_that_comes_after_midnight_is_given_the_day_that_it_is_for(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    due_at = datetime(2026, 5, 5, 20, 55, tzinfo=UTC)
+    say(mira, *(f"It is hour {hour}." for hour in range(12)), at=due_at - timedelta(hours=4))
+    ran(woken(mira, due_at, "Look back.", name="evening", is_asked_for=False), due_at + timedelta(hours=3))
+    evening = rehearsal.requests()[0]["messages"][1]["content"]
+    assert "What was said Tue 5 May:" in evening
+    assert evening.count("It is hour ") == 12
+
+
 @pytest.mark.parametrize(("schedule", "shown"), [("once:2026-05-05 05:00", 11), ("cron:0 9 * * *", 10)])
 def test_a_late_waking_is_shown_what_was_said_since_it_was_set_or_was_due(
     mira: Companion, rehearsal: RehearsalServer, schedule: str, shown: int

@@ -9,6 +9,7 @@ from companions.sessions.closing import find_due, run
 from companions.sessions.requests import close_silent
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry
+from tests.companions.life.waking import wrote
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
@@ -53,6 +54,18 @@ def test_whoever_writes_before_beat_has_looked_begins_the_next_session(mira: Com
     fresh = Session.objects.get(ended_at=None)
     assert set(fresh.messages.values_list("pk", flat=True)) == {one.pk for one in later}
     assert sweep(LAST + timedelta(hours=9, minutes=6)) == 0
+
+
+def test_reminders_do_not_keep_a_talk_open(mira: Companion, talk: Talk) -> None:
+    messages = talk(mira, *TEA)
+    reminders = [wrote(mira, "Drink water.", LAST + timedelta(hours=4 * n)) for n in (1, 2)]
+    assert sweep(LAST + timedelta(hours=8)) == 1
+    assert DiaryEntry.objects.get().ended_at == messages[-1].said_at
+    fresh = Session.objects.get(ended_at=None)
+    assert set(fresh.messages.all()) == set(reminders)
+    later = talk(mira, *GARDEN, at=LAST + timedelta(days=3))
+    assert sweep(LAST + timedelta(days=4)) == 1
+    assert DiaryEntry.objects.get(session=fresh).started_at == later[0].said_at
 
 
 def test_days_without_beat_become_a_session_each(mira: Companion, talk: Talk) -> None:
