@@ -17,7 +17,7 @@ from providers.models import OwnProvider
 from providers.selection import follow_own_change
 from tests.accounts.visits import submit
 from tests.fixtures.model_servers import listed, serve
-from tests.fixtures.people import PASSWORD
+from tests.fixtures.people import PASSWORD, sign_in
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -35,7 +35,7 @@ def server(other_servers: tuple[RehearsalServer, RehearsalServer], settings: Any
 
 @pytest.fixture
 def at_home(visitor: Client, alice: User) -> Client:
-    visitor.force_login(alice)
+    sign_in(visitor, alice)
     return visitor
 
 

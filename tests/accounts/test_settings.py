@@ -18,14 +18,14 @@ from companions.models import Companion
 from safety.models import AuditEntry
 from tests.accounts.visits import FRESH_PASSWORD, submit
 from tests.fixtures import faults
-from tests.fixtures.people import PASSWORD
+from tests.fixtures.people import PASSWORD, sign_in
 
 POSTS = ["/settings/profile/", "/settings/tokens/", "/settings/tokens/1/revoke/", "/settings/delete/"]
 
 
 @pytest.fixture
 def at_home(visitor: Client, alice: User) -> Client:
-    visitor.force_login(alice)
+    sign_in(visitor, alice)
     return visitor
 
 

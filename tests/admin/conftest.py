@@ -75,7 +75,7 @@ from memory.store import keep_fact
 from safety import notices
 from safety.models import OperatorAccess
 from tests.admin.walk import MARKER
-from tests.fixtures.people import PASSWORD, make_alice
+from tests.fixtures.people import PASSWORD, make_alice, sign_in
 from voice.models import Recording, Speech, Spoken, Voice
 
 WHY = "She asked why it failed."
@@ -432,5 +432,5 @@ def client() -> Client:
 @pytest.fixture
 def desk(client: Client, olive: User) -> Client:
     """Olive's browser, signed in."""
-    client.force_login(olive)
+    sign_in(client, olive)
     return client

@@ -13,6 +13,7 @@ from memory.models import Memory, Recall
 from safety.models import AuditEntry
 from tests.admin.conftest import Scene
 from tests.admin.walk import ALL, listing, name_of, page
+from tests.fixtures.people import sign_in
 
 every = pytest.mark.parametrize("model", ALL, ids=name_of)
 
@@ -28,19 +29,19 @@ def test_nobody_is_sent_to_the_one_log_in(client: Client, scene: Scene, model: t
 
 @every
 def test_mallory_is_refused(client: Client, scene: Scene, mallory: User, model: type) -> None:
-    client.force_login(mallory)
+    sign_in(client, mallory)
     response = client.get(listing(model), follow=True)
     assert response.status_code == 403
 
 
 def test_the_owner_herself_is_no_operator(client: Client, scene: Scene, alice: User) -> None:
-    client.force_login(alice)
+    sign_in(client, alice)
     assert client.get(page(scene.message), follow=True).status_code == 403
     assert client.get(reverse("admin:index"), follow=True).status_code == 403
 
 
 def test_staff_are_operators_by_their_group(client: Client, scene: Scene, opal: User) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     for thing in (scene.message, scene.reply, scene.fact, scene.companion, scene.call, scene.recall, opal):
         assert client.get(page(thing)).status_code == 200
     assert client.get(page(scene.message, "delete")).status_code == 200
@@ -51,7 +52,7 @@ def test_staff_are_operators_by_their_group(client: Client, scene: Scene, opal: 
 
 def test_staff_without_rights_see_nothing(client: Client, scene: Scene, opal: User) -> None:
     opal.groups.clear()
-    client.force_login(opal)
+    sign_in(client, opal)
     assert client.get(reverse("admin:index")).status_code == 200
     for model in (Message, Memory, Companion, Recall, ModelCall, Token, User, AuditEntry):
         assert client.get(listing(model)).status_code == 403

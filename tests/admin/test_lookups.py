@@ -17,6 +17,7 @@ from safety.audit import read_search
 from safety.models import AuditEntry
 from tests.admin.conftest import Scene
 from tests.admin.walk import ALL, holds_words, listing, name_of, page
+from tests.fixtures.people import sign_in
 
 DEEP = 2
 EXACT = {"exact", "in", "isnull"}
@@ -50,7 +51,7 @@ def test_no_look_up_tells_words(model: type[Model]) -> None:
 
 
 def test_who_remembers_a_word_is_not_told(client: Client, scene: Scene, opal: User) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     response = client.get(f"{listing(Memory)}?entry__contains=00", follow=True)
     assert response.redirect_chain or response.status_code == 400
     assert client.get(f"{listing(Memory)}?is_pinned__exact=0").status_code == 200
@@ -62,14 +63,14 @@ def test_an_action_on_what_is_no_id_is_refused(
     client: Client, scene: Scene, opal: User, model: type[Model], id: str
 ) -> None:
     User.objects.filter(pk=opal.pk).update(is_superuser=True)
-    client.force_login(opal)
+    sign_in(client, opal)
     selected = {"action": "delete_selected", "_selected_action": id, "index": 0, "select_across": 0}
     assert client.post(listing(model), selected).status_code == 400
 
 
 def test_staff_without_rights_see_no_numbers(client: Client, scene: Scene, opal: User) -> None:
     opal.groups.clear()
-    client.force_login(opal)
+    sign_in(client, opal)
     context = client.get(reverse("admin:index")).context
     assert (context["numbers"], context["replies"], context["alarms"]) == ([], [], [])
     opal.user_permissions.add(Permission.objects.get(codename="view_user"))
@@ -106,14 +107,14 @@ def test_an_account_goes_and_the_audit_stays(scene: Scene, opal: User, mallory: 
 def test_a_search_is_on_record_with_whose_things_it_found_and_goes_with_the_account(
     client: Client, scene: Scene, opal: User, alice: User
 ) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     client.get(listing(Memory), {"q": "alice@example", "kind__exact": scene.fact.kind})
     entry = AuditEntry.objects.get()
     assert (entry.deed, entry.kind, entry.owner, entry.operator) == ("listed", "memory.Memory", alice, opal)
     assert entry.asked
     assert b"alice" not in bytes(entry.asked)
     assert read_search(entry) == f"q=alice@example\nkind__exact={scene.fact.kind}"
-    client.force_login(User.objects.create_superuser("root@example.org", "x"))
+    sign_in(client, User.objects.create_superuser("root@example.org", "x"))
     assert "q=alice@example" in client.get(page(entry)).content.decode()
     alice.delete()
     entry.refresh_from_db()
@@ -122,27 +123,27 @@ def test_a_search_is_on_record_with_whose_things_it_found_and_goes_with_the_acco
 
 
 def test_a_search_that_finds_nothing_is_on_record_too(client: Client, scene: Scene, opal: User) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     client.get(listing(Memory), {"q": "nobody@example.org"})
     entry = AuditEntry.objects.get()
     assert (entry.owner, read_search(entry)) == (None, "q=nobody@example.org")
 
 
 def test_a_search_does_not_hide_behind_a_long_parameter(client: Client, scene: Scene, opal: User) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     asked = {"_popup": "x" * 4_000, "q": "nobody@example.org"}
     assert client.get(listing(Memory), asked).status_code == 200
     assert str(read_search(AuditEntry.objects.latest("pk"))).endswith("\nq=nobody@example.org")
 
 
 def test_what_could_not_be_recorded_whole_is_refused(client: Client, scene: Scene, opal: User) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     assert client.get(listing(Memory), {"q": " " * 8_000 + "nobody@example.org"}).status_code == 400
     assert not AuditEntry.objects.exists()
 
 
 def test_each_value_of_a_filter_is_on_record(client: Client, scene: Scene, opal: User) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     assert client.get(listing(Memory), {"kind__exact": [scene.fact.kind, ""]}).status_code == 200
     assert read_search(AuditEntry.objects.latest("pk")) == f"kind__exact={scene.fact.kind}"
 
@@ -150,7 +151,7 @@ def test_each_value_of_a_filter_is_on_record(client: Client, scene: Scene, opal:
 def test_a_look_at_a_list_and_at_its_second_page_asks_for_nothing(
     client: Client, scene: Scene, opal: User
 ) -> None:
-    client.force_login(opal)
+    sign_in(client, opal)
     client.get(listing(Memory), {"o": "1"})
     entry = AuditEntry.objects.get()
     assert (entry.asked, read_search(entry)) == (None, "–")

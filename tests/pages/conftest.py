@@ -13,6 +13,7 @@ from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
+from tests.fixtures.people import sign_in
 
 
 @dataclass(frozen=True)
@@ -59,5 +60,5 @@ def tell(mira: Companion) -> Told:
 @pytest.fixture
 def at_home(alice: User, client: Client) -> Client:
     """Alice, signed in."""
-    client.force_login(alice)
+    sign_in(client, alice)
     return client

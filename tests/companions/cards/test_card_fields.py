@@ -228,7 +228,7 @@ def test_chance_is_one_for_all_of_a_reply_and_a_pick_for_good(alice: User) -> No
     mira = made(alice, description=f"{{{{random:{choices}}}}} {{{{pick:{choices}}}}}")
     drawn = [ask(mira, f"Hello {n}.").persona.split() for n in range(3)]
     assert len({pick for _random, pick in drawn}) == 1
-    assert len({random for random, _pick in drawn}) == 3
+    assert len({random for random, _pick in drawn}) > 1  # two of three are alike once in 170 runs
     again = Sent(mira.replies.order_by("created_at").first())  # type: ignore[arg-type]
     assert again.persona.split() == drawn[0]
     assert Companion.objects.get(pk=mira.pk).persona.startswith("{{random:")

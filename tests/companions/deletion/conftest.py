@@ -17,6 +17,7 @@ from memory.models import Change, Consolidation, DiaryEntry, Memory, Revision
 from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions import talking
+from tests.fixtures.people import sign_in
 
 NOW = datetime(2023, 5, 3, 9, tzinfo=UTC)
 MARKER = "Zxqvorn"
@@ -129,5 +130,5 @@ def spread(mira: Companion, said: list[Message]) -> Callable[[], Message]:
 @pytest.fixture
 def at_home(alice: User, client: Client) -> Client:
     """Alice's browser."""
-    client.force_login(alice)
+    sign_in(client, alice)
     return client
