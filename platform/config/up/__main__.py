@@ -1,5 +1,6 @@
 """`python -m config.up`: starts Kith, keeps it running, stops it on Ctrl-C. Exits with 1 if it cannot start."""
 
+import argparse
 import errno
 import os
 import signal
@@ -16,10 +17,13 @@ FOLDER_WILL_NOT_DO = DISK_IS_FULL | {errno.EROFS, errno.EACCES, errno.EPERM}
 
 def main(arguments: list[str]) -> int:
     """Run Kith until it is stopped; return the exit status: 0, or 1 after a line that says what is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m config.up", description="Start Kith; Ctrl-C stops it.")
+    parser.add_argument("--with-parent", action="store_true", help="stop when the process ends that started this one")
+    is_with_parent: bool = parser.parse_args(arguments).with_parent
     stop = Stop()
     stop.listen()
     os.umask(0o077)  # only Kith's own user can read what it writes: logs, records, schedules
-    if "--with-parent" in arguments:
+    if is_with_parent:
         tie = die_with_parent(signal.SIGTERM, parent=os.getppid())  # when `make` ends, Kith stops
         if tie is not None:
             tie()
