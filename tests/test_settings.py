@@ -17,7 +17,7 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from config.setting_rules import Environment, encryption_keys, private_storage
-from config.up.home import PREFIXES, find_settings
+from config.up.home import PREFIXES, find_settings, write_private_file
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
@@ -332,3 +332,25 @@ def test_make_up_hands_every_setting_on_to_commands() -> None:
     assert len(names) > 80
     environment = dict.fromkeys(names, "given") | {"PATH": "/bin", "KITH_OTHER": "two\nlines"}
     assert sorted(find_settings(environment)) == sorted({*names} - {"PORT"})  # which each run has of its own
+
+
+def test_what_make_up_hands_on_arrives_as_it_was_given(tmp_path: Path) -> None:
+    values = [
+        "",
+        " a  # b ",
+        "$b",
+        '"a b"',
+        "'a b'",
+        "'\"a\"'",
+        '"a\\"',
+        "\\n",
+        '"',
+        '"Olive" <a@b.org>',
+        "#a=b",
+    ]
+    given = {f"KITH_{number}": value for number, value in enumerate(values)}
+    not_handed_on = {"KITH_LINES": "two\nlines", "KITH_LATIN": "\udce9", "PATH": "/bin"}
+    write_private_file(tmp_path / "running", find_settings(given | not_handed_on))
+    with mock.patch.dict(os.environ, clear=True):
+        Environment.read_env(tmp_path / "running")
+        assert dict(os.environ) == given

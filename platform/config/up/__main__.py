@@ -18,7 +18,9 @@ FOLDER_WILL_NOT_DO = DISK_IS_FULL | {errno.EROFS, errno.EACCES, errno.EPERM}
 def main(arguments: list[str]) -> int:
     """Run Kith until it is stopped; return the exit status: 0, or 1 after a line that says what is wrong."""
     parser = argparse.ArgumentParser(prog="python -m config.up", description="Start Kith; Ctrl-C stops it.")
-    parser.add_argument("--with-parent", action="store_true", help="stop when the process ends that started this one")
+    parser.add_argument(
+        "--with-parent", action="store_true", help="stop when the process ends that started this one"
+    )
     is_with_parent: bool = parser.parse_args(arguments).with_parent
     stop = Stop()
     stop.listen()

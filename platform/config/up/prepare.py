@@ -78,7 +78,9 @@ def static_files_collected() -> Iterator[None]:
         return
     say("Collecting static files ...")
     command = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity=0"]
-    with subprocess.Popen(command, cwd=settings.BASE_DIR, preexec_fn=die_with_parent(signal.SIGKILL)) as process:
+    with subprocess.Popen(
+        command, cwd=settings.BASE_DIR, preexec_fn=die_with_parent(signal.SIGKILL)
+    ) as process:
         yield
         if process.wait():
             sys.exit("the static files could not be collected")
