@@ -289,7 +289,9 @@ def test_days_on_which_kith_was_off_are_no_silence(juno: Companion) -> None:
     assert "for 17 days" in waking.note
 
 
-def test_hours_off_or_timers_that_another_companion_missed_are_silence(juno: Companion, tian: Companion) -> None:
+def test_hours_off_or_timers_that_another_companion_missed_are_silence(
+    juno: Companion, tian: Companion
+) -> None:
     at = MONDAY + 3 * DAY
     for companion, missed_since in [(juno, at - 23 * HOUR), (tian, MONDAY)]:
         Waking.objects.create(
