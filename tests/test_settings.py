@@ -1,6 +1,7 @@
 """Settings that would open a door by mistake stop the start."""
 
 import base64
+import importlib
 import os
 import re
 import runpy
@@ -17,7 +18,7 @@ from django.core.management import call_command
 from django.test import override_settings
 
 from config.setting_rules import Environment, encryption_keys, private_storage
-from config.up.home import PREFIXES, find_settings
+from config.up.home import PREFIXES, find_settings, write_private_file
 from providers.speech.synthesis import BROWSER, ENGINES
 
 PUBLIC = "https://kith.example.org"
@@ -319,7 +320,8 @@ def test_kiths_that_share_a_redis_do_not_hear_each_other(redis: str) -> None:
 
 
 def test_only_the_web_process_limits_how_long_its_queries_take() -> None:
-    web, limited = {"KITH_IS_WEB": "1"}, {"KITH_STATEMENT_SECONDS": "7"}
+    importlib.import_module("config.asgi")  # which tells so of its process
+    web, limited = {"KITH_IS_WEB": os.environ["KITH_IS_WEB"]}, {"KITH_STATEMENT_SECONDS": "7"}
     given = [limited, limited | web, web, web | {"KITH_STATEMENT_SECONDS": "0"}]
     databases = [load_settings(environment)["DATABASES"]["default"] for environment in given]
     options = [database["OPTIONS"].get("options", "") for database in databases]
@@ -332,3 +334,25 @@ def test_make_up_hands_every_setting_on_to_commands() -> None:
     assert len(names) > 80
     environment = dict.fromkeys(names, "given") | {"PATH": "/bin", "KITH_OTHER": "two\nlines"}
     assert sorted(find_settings(environment)) == sorted({*names} - {"PORT"})  # which each run has of its own
+
+
+def test_what_make_up_hands_on_arrives_as_it_was_given(tmp_path: Path) -> None:
+    values = [
+        "",
+        " a  # b ",
+        "$b",
+        '"a b"',
+        "'a b'",
+        "'\"a\"'",
+        '"a\\"',
+        "\\n",
+        '"',
+        '"Olive" <a@b.org>',
+        "#a=b",
+    ]
+    given = {f"KITH_{number}": value for number, value in enumerate(values)}
+    not_handed_on = {"KITH_LINES": "two\nlines", "KITH_LATIN": "\udce9", "PATH": "/bin"}
+    write_private_file(tmp_path / "running", find_settings(given | not_handed_on))
+    with mock.patch.dict(os.environ, clear=True):
+        Environment.read_env(tmp_path / "running")
+        assert dict(os.environ) == given

@@ -64,7 +64,7 @@ CONTEXT_LINE = (
     r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
     r"|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
-    r"|You write again:|You write to them first:"
+    r"|You write (?:again|to them first):(?=[^\S\n]*\n)"
     r"|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
     rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"

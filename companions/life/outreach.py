@@ -170,7 +170,7 @@ def _claim(channel: Channel, now: datetime, user_id: int) -> list[Delivery]:
 def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
     """Return when the current quiet hours end, or None outside them and for messages that were asked for.
 
-    A reminder that comes hours late, since Kith was off, was not asked for at this time of the night.
+    A reminder that comes later than LATE_AFTER, since Kith was off, was not asked for at this time of the night.
     """
     life, waking = delivery.companion.life, delivery.message.waking
     local = now.astimezone(delivery.companion.user.zone)

@@ -185,7 +185,14 @@ def test_a_day_of_another_year_is_told_with_its_year_and_not_said(mira: Companio
     due = NOON + far
     assert render_timers([timer], mira, today)[1] == f'- {due:%a} {due.day} {due:%b %Y, %H:%M}: "swim"'
     before = NOON - far
-    said = RecentTalk([Message(role="user", text="Hi.", said_at=before)]).lines(mira, today)[1]
+    message = Message(role="user", text="Hi.", said_at=before)
+    pages = [DiaryEntry(sentences=[])]
+    assert (
+        RecentTalk([message], pages, today - timedelta(1))
+        .lines(mira, today)[2]
+        .startswith(f"Your diary of {today - timedelta(1):%a} ")
+    )
+    said = RecentTalk([message]).lines(mira, today)[1]
     assert said == f'- [{before:%a} {before.day} {before:%b %Y, %H:%M}] Alice: "Hi."'
     assert clean_text(f"{said[2:].partition('] ')[0]}] Well.", Names("Mira", "Alice"))[0] == "Well."
 

@@ -164,13 +164,26 @@ def test_what_has_no_day_opens_nothing_unless_the_model_calls_it_open(mira: Comp
     assert shown(mira, MONDAY + 15 * DAY) == []
 
 
-def test_what_nobody_came_back_to_is_let_be(mira: Companion) -> None:
+@pytest.mark.parametrize(
+    ("state", "due", "opened", "then"),
+    [
+        ("open", 20, 90, "dropped"),
+        ("open", 10, 90, "open"),
+        ("open", None, 90, "dropped"),
+        ("open", None, 50, "open"),
+        ("settled", 20, 90, "settled"),
+    ],
+)
+def test_what_nobody_came_back_to_is_let_be(
+    mira: Companion, state: str, due: int | None, opened: int, then: str
+) -> None:
     exam(mira)
-    drop_old(MONDAY + 10 * DAY)
-    assert Thread.objects.get().state == "open"
-    Thread.objects.update(due_on=timezone.now() - 20 * DAY)
+    now = timezone.now()
+    due_on = now - due * DAY if due else None
+    closed_at = now if state == "settled" else None
+    Thread.objects.update(due_on=due_on, opened_at=now - opened * DAY, state=state, closed_at=closed_at)
     drop_old_prompts()  # each hour, whether anything is said or not
-    assert Thread.objects.get().state == "dropped"
+    assert Thread.objects.get().state == then
 
 
 @pytest.mark.parametrize(("days", "due_on"), [(3, date(2026, 5, 8)), (40, None), (100, None)])

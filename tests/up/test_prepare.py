@@ -2,6 +2,7 @@
 
 from contextlib import redirect_stdout
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,13 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from accounts.mfa import MFAAdapter
-from config.up.prepare import OPERATOR, make_operator, refuse_newer_tables, warn_of_lost_key
+from config.up.prepare import (
+    OPERATOR,
+    make_operator,
+    refuse_newer_tables,
+    static_files_collected,
+    warn_of_lost_key,
+)
 from config.up.supervisor import SAID_CHARACTERS
 from config.up.terminal import say
 from database.encryption import encrypt
@@ -38,6 +45,17 @@ def test_there_is_no_operator_whose_password_was_never_shown(capsys: pytest.Capt
 def test_what_is_said_to_a_closed_terminal_stops_nothing() -> None:
     with redirect_stdout(ClosedTerminal()):
         say("worker has been started again.")
+
+
+def test_static_files_that_could_not_be_collected_stop_the_start_and_are_not_taken_for_collected(
+    tmp_path: Path, settings: Any
+) -> None:
+    settings.BASE_DIR = tmp_path  # where no manage.py is
+    settings.STATIC_ROOT = tmp_path / "static"
+    settings.STATIC_ROOT.mkdir()
+    with pytest.raises(SystemExit, match="could not be collected"), static_files_collected():
+        pass
+    assert not list(settings.STATIC_ROOT.iterdir())
 
 
 def test_tables_of_a_later_kith_are_refused() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from config.up.home import load_secrets
 from tests.fixtures.up import ROOT, Up
 
 pytestmark = pytest.mark.processes
@@ -21,7 +22,7 @@ NAMES = {"postgres", "redis", "rehearsal", "web", "worker"}
 @pytest.fixture(scope="module")
 def up(shared_folder: Path) -> Iterator[Up]:
     made = Up(shared_folder / "home")
-    made.environment["KITH_CONTACT"] = "Olive, olive@example.org"
+    made.environment |= {"KITH_CONTACT": "Olive, olive@example.org", "SECRET_KEY": ""}
     made.start()
     yield made
     for process in made.left():
@@ -44,7 +45,9 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     account = [sys.executable, "manage.py", "create_account", "tom@example.org", "--password", "a quiet one"]
     beside = subprocess.run(account, env=up.environment, cwd=ROOT, capture_output=True, text=True)
     assert (beside.returncode, beside.stdout) == (0, ""), beside.stderr
-    assert "\nKITH_CONTACT=Olive, olive@example.org\n" in (up.home / "running").read_text()
+    handed_on = (up.home / "running").read_text().splitlines()
+    assert "KITH_CONTACT=Olive, olive@example.org" in handed_on
+    assert f"SECRET_KEY={load_secrets(up.home)['SECRET_KEY']}" in handed_on
     assert (up.home / "running").stat().st_mode & 0o077 == 0
 
     second = subprocess.run(

@@ -39,7 +39,7 @@ class RecentTalk:
 
     def lines(self, companion: Companion, today: date) -> list[str]:
         """Return the talk as lines of a prompt, with times in the person's time zone."""
-        day = "today" if self.day == today else self.day and name_day(self.day, today)
+        day = self.day and ("today" if self.day == today else name_day(self.day, today))
         title = f"What was said {day}:" if day else "The last of your talk:"
         lines = [title] if self.messages else []
         if self.left_out:

@@ -226,7 +226,7 @@ def post_message(companion: Companion, waking: Waking, text: str, now: datetime,
     message = Message(
         companion=companion,
         conversation=conversation,
-        session=_open_session(conversation, now),
+        session=_choose_session(conversation, now),
         parent_id=conversation.head_id,
         role=Message.Role.SYSTEM if is_notice else Message.Role.ASSISTANT,
         author=Message.KITH if is_notice else companion.name,
@@ -251,7 +251,7 @@ def post_message(companion: Companion, waking: Waking, text: str, now: datetime,
     return message.pk
 
 
-def _open_session(conversation: Conversation, now: datetime) -> Session:
+def _choose_session(conversation: Conversation, now: datetime) -> Session:
     """Return the open session, or the next one if the person has said nothing in it for MAX_ALONE messages or
     MAX_TIME_ALONE.
 
@@ -259,8 +259,8 @@ def _open_session(conversation: Conversation, now: datetime) -> Session:
     """
     session = open_session(conversation, now)
     said = Message.objects.filter(session=session)
-    is_new = session.started_at > now - MAX_TIME_ALONE and said.count() < MAX_ALONE
-    if is_new or said.filter(role=Message.Role.USER).exists():
+    is_short = session.started_at > now - MAX_TIME_ALONE and said.count() < MAX_ALONE
+    if is_short or said.filter(role=Message.Role.USER).exists():
         return session
     Session.objects.filter(pk=session.pk).update(ended_at=now, scratch="")
     return open_session(conversation, now)

@@ -4,6 +4,7 @@ import base64
 import errno
 import fcntl
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -55,9 +56,12 @@ def load_secrets(home: Path) -> dict[str, str]:
 
 
 def find_settings(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings in the environment that fit into a line of a file: of one line, and valid UTF-8."""
+    """Return the settings in the environment that fit into a line of a file: of one line, and valid UTF-8.
+
+    A value that begins with a quotation mark is quoted, as django-environ would take it for quoted.
+    """
     return {
-        name: value
+        name: '"' + re.sub(r'(["\\])', r"\\\1", value) + '"' if value.startswith(('"', "'")) else value
         for name, value in environment.items()
         if name.startswith(PREFIXES) or name in OTHER_NAMES
         if len(value.splitlines()) < 2 and value.encode(errors="ignore").decode() == value

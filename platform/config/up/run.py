@@ -90,6 +90,7 @@ class Run:
 
     def start(self) -> None:
         """Start everything; return once Kith answers, or raise UpError if it cannot be started."""
+        (self.home / RUNNING_FILE).unlink(missing_ok=True)  # of a run that was killed
         self.supervisor.end_orphans()
         if not is_free(self.port):
             raise UpError(

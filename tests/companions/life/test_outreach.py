@@ -136,7 +136,7 @@ def test_what_comes_into_the_quiet_hours_waits_for_the_morning(mira: Companion, 
 
 def test_what_was_asked_for_comes_at_night(mira: Companion, bell: Bell) -> None:
     wrote(mira, "Hello")
-    Waking.objects.update(is_asked_for=True)
+    Waking.objects.update(is_asked_for=True, due_at=NOON - 10 * MINUTE)
     assert send_due_deliveries(NOON + 14 * HOUR) == 2
 
 

@@ -284,7 +284,20 @@ def test_days_on_which_kith_was_off_are_no_silence(juno: Companion) -> None:
         companion=juno, origin="timer", due_at=back - HOUR, missed_since=MONDAY, missed=13, created_at=back
     )
     assert drive(juno, back + HOUR) == ""
-    assert drive(juno, back + 3 * DAY + HOUR) == "long_silence"
+    waking = sought(juno, back + 3 * DAY + HOUR)
+    assert waking
+    assert "for 17 days" in waking.note
+
+
+def test_hours_off_or_timers_that_another_companion_missed_are_silence(
+    juno: Companion, tian: Companion
+) -> None:
+    at = MONDAY + 3 * DAY
+    for companion, missed_since in [(juno, at - 23 * HOUR), (tian, MONDAY)]:
+        Waking.objects.create(
+            companion=companion, origin="timer", due_at=at, missed_since=missed_since, missed=1, created_at=at
+        )
+    assert drive(juno, at + HOUR) == "long_silence"
 
 
 def test_each_length_of_a_silence_moves_it_once(juno: Companion) -> None:

@@ -264,3 +264,11 @@ def test_what_is_said_in_a_long_absence_stays_out_of_the_talk_on_coming_back(
     assert [message.waking for message in open_session(mira.conversation, now).messages.all()] == [waking]
     say(mira, "I am back.", at=now)
     assert open_session(mira.conversation, now).messages.count() == 2
+
+
+def test_a_talk_in_which_the_person_spoke_is_not_ended_without_a_diary(mira: Companion) -> None:
+    say(mira, "Good night.", at=NOON)
+    Session.objects.update(started_at=NOON - timedelta(days=31))
+    waking = ran(woken(mira, NOON + timedelta(hours=1)), NOON + timedelta(hours=1))
+    assert waking.outcome == "spoke"
+    assert Session.objects.get().ended_at is None
