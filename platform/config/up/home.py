@@ -72,7 +72,7 @@ def write_private_file(path: Path, values: Mapping[str, str]) -> None:
     """Write NAME=value lines to a file that only this user can read, atomically."""
     new = path.with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.writelines(f"{name}={value}\n" for name, value in values.items())
         file.flush()
         os.fsync(file.fileno())
