@@ -31,7 +31,7 @@ from django.db import DataError, OperationalError
 def logged(write, error):
     try:
         try:
-            raise ValueError({said!r})
+            raise ValueError(said)
         except ValueError as first:
             raise error from first
     except Exception as caught:
@@ -39,7 +39,7 @@ def logged(write, error):
 
 
 async def forgotten():
-    raise ValueError({said!r})
+    raise ValueError(said)
 
 
 async def forget():
