@@ -15,9 +15,9 @@ from django.db.migrations.recorder import MigrationRecorder
 from accounts.mfa import MFAAdapter
 from config.up.prepare import (
     OPERATOR,
+    collect_static,
     make_operator,
     refuse_newer_tables,
-    static_files_collected,
     warn_of_lost_key,
 )
 from config.up.supervisor import SAID_CHARACTERS
@@ -53,7 +53,7 @@ def test_static_files_that_could_not_be_collected_stop_the_start_and_are_not_tak
     settings.BASE_DIR = tmp_path  # where no manage.py is
     settings.STATIC_ROOT = tmp_path / "static"
     settings.STATIC_ROOT.mkdir()
-    with pytest.raises(SystemExit, match="could not be collected"), static_files_collected():
+    with pytest.raises(SystemExit, match="could not be collected"), collect_static():
         pass
     assert not list(settings.STATIC_ROOT.iterdir())
 

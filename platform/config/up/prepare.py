@@ -1,4 +1,4 @@
-"""`python -m config.up.prepare`: what Django has to do before Kith is served, in one process.
+"""`python -m config.up.prepare`: what Django has to do before Kith is served.
 
 It creates the embedded Postgres's database, migrates it, unless a later version of Kith has done so already, deletes
 again what a restored backup has brought back, collects changed static files, prepares the built-in embedder, and on the
@@ -60,7 +60,7 @@ def refuse_newer_tables() -> None:
 
 
 @contextmanager
-def static_files_collected() -> Iterator[None]:
+def collect_static() -> Iterator[None]:
     """Collect the static files meanwhile, in another process, unless they are unchanged since the last time.
 
     A process of its own, because migrations take seconds of one core on the first start.
@@ -194,7 +194,7 @@ def main(arguments: list[str]) -> None:
         sys.exit(str(error))
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
     refuse_newer_tables()
-    with static_files_collected():
+    with collect_static():
         say("Bringing the tables up to date ...")
         call_command("migrate", interactive=False, verbosity=0)
         repeat_deletions()
