@@ -40,7 +40,9 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     assert str(up.home / "mail") in up.said
     assert up.health()[0] == 200
     stamps = [(up.home / name).stat().st_mtime_ns for name in ("static/.stamp", "prepared")]
-    assert stamps == sorted(stamps)  # the web process, which waits for the second, has loaded before the first
+    assert stamps == sorted(
+        stamps
+    )  # the web process, which waits for the second, has loaded before the first
     names = json.loads((up.home / "static/staticfiles.json").read_text())["paths"]
     with urlopen(f"http://127.0.0.1:{up.port}/static/{names['css/base.css']}") as styles:
         assert styles.status == 200
