@@ -38,6 +38,18 @@ def count_unread(user: User, now: datetime) -> dict[UUID, int]:
     return dict(unread.values_list("companion").annotate(Count("pk")))
 
 
+def find_first_unread(conversation: Conversation, now: datetime) -> Message | None:
+    """Return the first unprompted message that came while the person was away: they have neither read nor written since.
+
+    Like the count, it leaves out what a clock that was ahead has said. Runs two queries.
+    """
+    said = Message.objects.filter(conversation=conversation)
+    wrote = said.filter(role=Message.Role.USER).aggregate(at=Max("said_at"))["at"]
+    since = max(conversation.read_until, wrote or conversation.read_until)
+    unread = said.filter(waking__isnull=False, said_at__gt=since, said_at__lte=now + CLOCK_SKEW)
+    return unread.order_by("said_at", "id").first()
+
+
 def mark_read(companion: Companion, until: datetime) -> bool:
     """Mark everything said up to `until` as read; return False if it already was. Nothing read becomes unread again."""
     unread = Conversation.objects.filter(companion=companion, read_until__lt=until)

@@ -153,3 +153,46 @@ def test_the_search_opens_by_its_keys_and_leads_to_the_place(person: Person) -> 
     page.locator(".found a").last.click()
     expect(page.locator(".is-found .words")).to_have_text("My exam is on Friday")
     expect(page.locator(".is-found")).to_be_focused()
+
+
+AWAY = """
+from datetime import timedelta
+from django.utils import timezone
+from companions.models import Companion, Conversation, Message, Waking
+companion = Companion.objects.select_related("conversation", "user").get(pk="COMPANION")
+now, parent = timezone.now(), companion.conversation.head
+Conversation.objects.filter(companion=companion).update(read_until=now - timedelta(days=90))
+for number in range(90):
+    at = now - timedelta(days=89 - number)
+    waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)
+    parent = Message.objects.create(companion=companion, conversation=companion.conversation, parent=parent,
+        session=parent.session, role="system" if number > 80 else "assistant", text=f"Day {number}.", said_at=at,
+        waking=waking)
+Message.objects.filter(companion=companion, waking=None).update(said_at=now - timedelta(days=91))
+Conversation.objects.filter(companion=companion).update(head=parent)
+"""
+UNREAD = """
+from django.utils import timezone
+from companions.life.outreach import count_unread
+from companions.models import Companion
+print(sum(count_unread(Companion.objects.get(pk="COMPANION").user, timezone.now()).values()))
+"""
+
+
+def test_who_comes_back_begins_where_they_left_off(person: Person) -> None:
+    page = person.page
+    path, _ = have_talked(person)
+    companion = path.split("/")[2]
+    count = UNREAD.replace("COMPANION", companion)
+    person.live.run(AWAY.replace("COMPANION", companion))
+    with page.expect_response("**/read/"):
+        person.visit(path)
+    expect(page.get_by_role("heading", name="New since you were here")).to_be_in_viewport()
+    expect(page.get_by_text("Day 0.", exact=True)).to_be_in_viewport()
+    assert 70 < int(person.live.run(count)) < 90  # what was not on the screen yet
+    news = page.get_by_role("button", name="New messages below")
+    with page.expect_response("**/read/"):
+        news.click()
+    expect(page.get_by_text("Day 89.", exact=True)).to_be_in_viewport()
+    expect(news).to_be_hidden()
+    assert int(person.live.run(count)) == 0

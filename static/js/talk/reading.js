@@ -1,5 +1,6 @@
 // What the reader sees: the scroll position, and read receipts.
 
+import { announce } from "../announce.js";
 import { post } from "../request.js";
 
 const NEAR = 96;
@@ -14,12 +15,21 @@ export class Place {
     this.isAtEnd = !turns.isPast;
     this.button = document.getElementById("latest");
     history.scrollRestoration = "manual";
+    const [top, composer] = [".talk-top", ".composer"].map((part) => document.querySelector(part));
+    const measure = () => {
+      // What has the focus is scrolled clear of both.
+      document.documentElement.style.setProperty("--talk-top", `${top.offsetHeight}px`);
+      document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
+    };
+    measure();
     const found = talk.querySelector(".is-found");
+    const start = document.getElementById("new-since");
     if (found) {
       this.isAtEnd = false;
       found.scrollIntoView({ block: "center", behavior: "instant" });
       found.focus({ preventScroll: true });
     } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
+    else if (start) this.#toNew(start);
     else this.toEnd();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     addEventListener("resize", () => this.isAtEnd || this.#stay());
@@ -29,16 +39,23 @@ export class Place {
       this.toEnd();
     });
     turns.addEventListener("news", () => this.#showNews(!this.isAtEnd));
-    const [top, composer] = [".talk-top", ".composer"].map((part) => document.querySelector(part));
     const sizes = new ResizeObserver(() => {
-      // What has the focus is scrolled clear of both.
-      document.documentElement.style.setProperty("--talk-top", `${top.offsetHeight}px`);
-      document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
+      measure();
       if (this.isAtEnd) this.toEnd();
       else this.#show();
     });
     sizes.observe(talk);
     sizes.observe(composer); // a notice in it pushes up what was said last
+  }
+
+  // Go to where that begins which came while the person was away, or to the end if all of it fits on the screen.
+  #toNew(start) {
+    announce(start.textContent);
+    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+    const height = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+    if (start.getBoundingClientRect().top < height) start.scrollIntoView({ block: "start", behavior: "instant" });
+    this.#scrolled();
+    this.#showNews(!this.isAtEnd);
   }
 
   async toEnd() {
@@ -83,7 +100,7 @@ export class Place {
   }
 }
 
-// Reports the companion's newest message as read once the page that shows it is visible.
+// Reports as read what was said to the person and has been on the screen, while the page is visible.
 export class Reading {
   #until = null;
   #answer = null; // a finished answer whose article is still being fetched
@@ -92,6 +109,7 @@ export class Reading {
   constructor(talk) {
     this.talk = talk;
     document.addEventListener("visibilitychange", () => this.look());
+    addEventListener("scroll", () => this.#timer || this.look(this.#answer), { passive: true });
     document.addEventListener("answer-done", ({ detail }) => this.look(detail.message));
     addEventListener("pagehide", () => this.#timer && this.#tell(true)); // whoever leaves at once has seen it, too
     this.look();
@@ -106,9 +124,12 @@ export class Reading {
 
   async #tell(isLeaving = false) {
     this.#timer = 0;
-    const said = [...this.talk.querySelectorAll(".said-by-companion[data-message]")].at(-1);
-    const newest = this.#answer ?? said?.dataset.message;
-    if (!newest || newest === this.#until || (document.hidden && !isLeaving)) return;
+    const said = [...this.talk.querySelectorAll(".said-by-companion[data-message], .said-by-kith")];
+    const seen = said.findLast((message) => message.getBoundingClientRect().top < innerHeight);
+    const newest = this.#answer ?? seen?.dataset.message;
+    const until = document.getElementById(`message-${this.#until}`); // who scrolls back has read it already
+    const isKnown = newest === this.#until || (!this.#answer && said.indexOf(seen) < said.indexOf(until));
+    if (!newest || isKnown || (document.hidden && !isLeaving)) return;
     this.#until = newest;
     try {
       const response = await post(this.talk.dataset.read, { message: newest });

@@ -29,8 +29,7 @@ export class Turns extends EventTarget {
     shown.hidden = !files.length;
     shown.append(...files.map(showFile));
     this.place.append(turn);
-    document.getElementById("beginning")?.remove();
-    document.getElementById("suggestions")?.remove();
+    for (const id of ["beginning", "suggestions", "new-since"]) document.getElementById(id)?.remove();
     this.order();
     return turn;
   }
@@ -150,7 +149,7 @@ export class Turns extends EventTarget {
       const isAfter = first && first.compareDocumentPosition(old) & Node.DOCUMENT_POSITION_FOLLOWING;
       if (isApart ? !isStreaming(old) : isAfter && !ids.has(old.id)) old.remove();
     }
-    if (isApart) for (const link of this.place.querySelectorAll(".beyond")) link.remove();
+    if (isApart) for (const part of this.place.querySelectorAll(".beyond, .new-since")) part.remove();
     const start = known();
     let last = null;
     const arrived = [];
