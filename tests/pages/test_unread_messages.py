@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import User
 from companions.conversations.messages import open_session
 from companions.life.outreach import count_unread, mark_read
-from companions.models import Companion, Conversation, Message, Reply, Waking
+from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
 from safety import notices
 from safety.models import Notice
 from tests.fixtures.turns import make_companion
@@ -87,6 +87,24 @@ def test_the_talk_marks_where_what_came_in_an_absence_begins(
     assert after.split('id="turn-')[1].startswith(str(first.pk))
     answered(quiet, "I am back", "Welcome")
     assert "new-since" not in at_home.get(talk).content.decode()
+
+
+def test_a_reminder_of_kiths_own_that_comes_again_and_again_is_shown_once(
+    at_home: Client, quiet: Companion
+) -> None:
+    answered(quiet, "Bye for now", "Bye")
+    quiet.conversation.refresh_from_db()
+    said = come(quiet, 120, timezone.now())
+    Message.objects.filter(pk__in=[message.pk for message in said]).update(role="system")
+    Waking.objects.filter(message__in=said).update(timer=Timer.objects.get(companion=quiet, name="morning"))
+    talk = f"/companions/{quiet.pk}/"
+    newest = at_home.get(f"{talk}turns/").content.decode()
+    assert (newest.count("said-by-kith"), "Bye for now" in newest) == (1, True)
+    assert "Look 119" in newest
+    assert "120 reminders since" in newest
+    first = at_home.get(talk).content.decode()  # from where what is new begins
+    assert (first.count("said-by-kith"), "120 reminders" in first) == (2, False)
+    assert "119 reminders since" in first
 
 
 def test_more_than_99_unread_are_not_counted_out() -> None:

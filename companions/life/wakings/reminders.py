@@ -7,13 +7,14 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from companions.life.wakings.context import LATE_AFTER, WakingContext
-from companions.models import Message, Timer
+from companions.models import Message, Timer, Waking
 from companions.tools.own_words import find_sentence
 from memory.language import pattern_of, words_of
 from text.strings import shorten
 
 MAX_ASKING = 3  # the latest messages that are searched for the request
 MAX_QUOTED_CHARACTERS = 300
+MAX_UNREAD = 7  # messages of one timer in a row; after them no model is asked
 WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these timers
 ENDS = ".!。！ "
 
@@ -21,6 +22,23 @@ ENDS = ".!。！ "
 def asks_for_reminder(text: str) -> bool:
     """Return whether the person asks in this text to be reminded of something."""
     return bool(pattern_of("asks_for_reminder").search(text))
+
+
+def goes_unread(waking: Waking) -> bool:
+    """Return whether the person has read none of the timer's last MAX_UNREAD messages, nor written since.
+
+    Such a reminder goes on, since somebody may live by its mails or notifications, but no model is asked for its words.
+    """
+    if waking.timer is None or waking.origin == Waking.Origin.FORCED:  # they ask for its words by hand
+        return False
+    said = Message.objects.filter(companion=waking.companion_id, waking__timer=waking.timer)
+    times = list(said.order_by("-said_at").values_list("said_at", flat=True)[:MAX_UNREAD])
+    if len(times) < MAX_UNREAD:
+        return False
+    here = Message.objects.filter(
+        companion=waking.companion_id, role=Message.Role.USER, said_at__gte=times[-1]
+    )
+    return waking.companion.conversation.read_until < times[-1] and not here.exists()
 
 
 def write_reminder(context: WakingContext, now: datetime) -> str:

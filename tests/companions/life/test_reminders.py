@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall
 from companions.conversations.messages import Spoken
-from companions.life.outreach import count_unread
+from companions.life.outreach import count_unread, mark_read
 from companions.life.timers.timers import fire, set_timer
 from companions.life.wakings.reminders import asks_for_reminder
 from companions.life.wakings.waking import run
@@ -265,7 +265,7 @@ def test_page_and_api_say_that_it_is_kiths(
     entry = as_alice.get(f"/companions/{mira.pk}/life").json()["items"][0]
     assert (entry["outcome"], entry["what"]) == (
         "reminded",
-        "It found no words of its own, so Kith reminded you.",
+        "Kith reminded you in its place: it found no words, or you had not read its reminders for long.",
     )
 
 
@@ -418,3 +418,24 @@ def test_who_is_shut_out_is_not_written_to(mira: Companion, rehearsal: Rehearsal
     waking = ran(woken(mira, NOON), NOON)
     assert (waking.state, waking.reason, unprompted(mira)) == ("skipped", "shut_out", [])
     assert rehearsal.requests() == []
+
+
+def test_who_reads_no_reminder_for_long_is_reminded_without_a_model(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    timer = set_timer(
+        mira, "cron:0 12 * * *", "to drink water", by=Timer.By.USER, now=NOON, is_asked_for=True
+    )
+    given = {"timer": timer, "origin": Waking.Origin.TIMER, "note": timer.note, "is_asked_for": True}
+
+    def remind(day: int) -> Waking:
+        at = NOON + day * DAY
+        return ran(Waking.objects.create(companion=mira, due_at=at, look_at=at, created_at=at, **given), at)
+
+    Conversation.objects.filter(companion=mira).update(read_until=NOON)
+    assert [remind(day).outcome for day in range(1, 8)] == ["spoke"] * 7
+    asked = len(rehearsal.requests())
+    assert remind(8).outcome == "reminded"
+    assert (unprompted(mira)[-1], len(rehearsal.requests())) == (BARE, asked)
+    assert mark_read(mira, NOON + 8 * DAY)
+    assert remind(9).outcome == "spoke"
