@@ -22,7 +22,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from companions.events import notify_unread_changed
-from companions.life.eligibility import get_next_time, is_within
+from companions.life.eligibility import LATE_AFTER, find_end_of_quiet_hours
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
 CLOCK_SKEW = timedelta(minutes=5)  # between machines; a time farther ahead is from a clock that was wrong
@@ -65,7 +65,6 @@ LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
 RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
 # So long after its message, a delivery is not retried, nor one sent that nobody asked for.
 KEPT_FOR = timedelta(days=2)
-LATE_AFTER = timedelta(hours=1)
 State = Delivery.State
 
 
@@ -184,13 +183,10 @@ def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
 
     A reminder that comes later than LATE_AFTER, since Kith was off, was not asked for at this time of the night.
     """
-    life, waking = delivery.companion.life, delivery.message.waking
-    local = now.astimezone(delivery.companion.user.zone)
+    waking = delivery.message.waking
     is_late = waking is not None and delivery.message.said_at - waking.due_at > LATE_AFTER
     is_timely = _is_asked_for(delivery) and not is_late
-    if is_timely or not is_within(life.quiet_from, life.quiet_until, local.time()):
-        return None
-    return get_next_time(life.quiet_until, local)
+    return None if is_timely else find_end_of_quiet_hours(delivery.companion.life, now)
 
 
 def _is_asked_for(delivery: Delivery) -> bool:

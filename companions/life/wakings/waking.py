@@ -13,7 +13,7 @@ from companions.branches.marks import move_marks
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
-from companions.life.eligibility import Reason, find_refusal, find_skip_reason
+from companions.life.eligibility import Reason, find_morning, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
 from companions.life.wakings.context import WakingContext
 from companions.life.wakings.decision import decide
@@ -81,7 +81,11 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime, *, has_slot: bool) -> N
 
 def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> None:
     waking, lease = context.waking, context.lease
-    reason = None if waking.steps or waking.text else find_skip_reason(waking, waking.companion, now)
+    is_new = not (waking.steps or waking.text)
+    if is_new and waking.is_asked_for and (morning := find_morning(waking, waking.companion, now)):
+        lease.release(morning)
+        return
+    reason = find_skip_reason(waking, waking.companion, now) if is_new else None
     is_bare = reason == Reason.NO_TOKENS or not (reason or has_slot) or (not reason and goes_unread(waking))
     reminder = write_reminder(context, now) if is_bare else ""
     if not (has_slot or reason or reminder or waking.text):
