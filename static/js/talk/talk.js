@@ -145,6 +145,11 @@ connection.addEventListener("up", async () => {
   flush();
 });
 
+document.addEventListener("signed-out", () => {
+  line.textContent = words.signed_out;
+  document.getElementById("signed-out").hidden = false;
+});
+
 connection.addEventListener("down", ({ detail: reason }) => {
   replies.lose();
   clearTimeout(quiet);
