@@ -157,7 +157,9 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         page = transcript.load_after(companion.conversation, start)
     else:
         page = transcript.load_before(companion.conversation, start)
-    return render(request, "companions/_turns.html", _context(companion, page))
+    unread = None if edge else find_first_unread(companion.conversation, timezone.now())
+    context = {"first_unread": unread and unread.pk}
+    return render(request, "companions/_turns.html", _context(companion, page) | context)
 
 
 @page_view

@@ -196,3 +196,44 @@ def test_who_comes_back_begins_where_they_left_off(person: Person) -> None:
     expect(page.get_by_text("Day 89.", exact=True)).to_be_in_viewport()
     expect(news).to_be_hidden()
     assert int(person.live.run(count)) == 0
+
+
+COME = """
+from django.utils import timezone
+from companions.life.wakings.waking import post_message
+from companions.models import Companion, Waking
+now = timezone.now()
+companion = Companion.objects.select_related("conversation", "user", "life").get(pk="COMPANION")
+waking = Waking.objects.create(companion=companion, origin="timer", due_at=now, created_at=now)
+post_message(companion, waking, "NUMBER " + "It rains. " * 60, now, is_notice=False)
+"""
+HIDE = """isHidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_talk_that_was_left_open_marks_what_has_come_meanwhile(person: Person, is_connected: bool) -> None:
+    page = person.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    path = person.create_companion()
+    last = page.locator("#turns").get_by_text("2 It rains.")
+    person.visit(path)
+    expect(page.locator("#send")).to_be_enabled()
+    expect(page.locator(".new-since")).to_have_count(0)
+    page.evaluate(HIDE, True)
+    page.context.set_offline(not is_connected)
+    for number in range(3):
+        person.live.run(COME.replace("COMPANION", path.split("/")[2]).replace("NUMBER", str(number)))
+    page.context.set_offline(False)
+    expect(last).to_be_attached()
+    page.evaluate(HIDE, False)
+    expect(page.locator(".new-since")).to_have_count(1)
+    expect(page.locator(".new-since")).to_be_in_viewport()
+    expect(page.locator(".new-since + .turn")).to_contain_text("0 It rains.")
+    expect(last).not_to_be_in_viewport()
+    page.get_by_role("button", name="New messages below").click()
+    expect(last).to_be_in_viewport()
+    person.write("I am back")
+    expect(page.locator(".new-since")).to_have_count(0)

@@ -1,6 +1,5 @@
 // What the reader sees: the scroll position, and read receipts.
 
-import { announce } from "../announce.js";
 import { post } from "../request.js";
 
 const NEAR = 96;
@@ -23,14 +22,13 @@ export class Place {
     };
     measure();
     const found = talk.querySelector(".is-found");
-    const start = document.getElementById("new-since");
+    this.start = turns.start; // of what is new, until it has been passed
     if (found) {
       this.isAtEnd = false;
       found.scrollIntoView({ block: "center", behavior: "instant" });
       found.focus({ preventScroll: true });
     } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
-    else if (start) this.#toNew(start);
-    else this.toEnd();
+    else this.#rest();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     addEventListener("resize", () => this.isAtEnd || this.#stay());
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
@@ -39,26 +37,35 @@ export class Place {
       this.toEnd();
     });
     turns.addEventListener("news", () => this.#showNews(!this.isAtEnd));
+    turns.addEventListener("new-since", () => {
+      this.start = turns.start;
+      if (this.isAtEnd) this.#rest();
+    });
     const sizes = new ResizeObserver(() => {
       measure();
-      if (this.isAtEnd) this.toEnd();
+      if (this.isAtEnd) this.#rest();
       else this.#show();
     });
     sizes.observe(talk);
     sizes.observe(composer); // a notice in it pushes up what was said last
   }
 
-  // Go to where that begins which came while the person was away, or to the end if all of it fits on the screen.
-  #toNew(start) {
-    announce(start.textContent);
+  get #topHeight() {
+    return parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+  }
+
+  // Go to the end, or to where that begins which came while the person was away, if not all of it fits on the screen.
+  #rest() {
+    if (!this.start?.isConnected) return void this.toEnd();
     scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
-    const height = parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
-    if (start.getBoundingClientRect().top < height) start.scrollIntoView({ block: "start", behavior: "instant" });
+    const isAbove = this.start.getBoundingClientRect().top < this.#topHeight;
+    if (isAbove) this.start.scrollIntoView({ block: "start", behavior: "instant" });
     this.#scrolled();
-    this.#showNews(!this.isAtEnd);
+    if (isAbove) this.#showNews(!this.isAtEnd);
   }
 
   async toEnd() {
+    this.start = null;
     if (this.turns.isPast) {
       await this.toNewest();
       history.replaceState(null, "", location.pathname); // not back there when the page is loaded again
@@ -71,6 +78,7 @@ export class Place {
   #scrolled() {
     const page = document.documentElement;
     this.isAtEnd = !this.turns.isPast && page.scrollHeight - innerHeight - scrollY < NEAR;
+    if (this.isAtEnd && this.start?.getBoundingClientRect().bottom < this.#topHeight) this.start = null;
     this.#note();
     this.#show();
   }
