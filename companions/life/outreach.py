@@ -13,7 +13,8 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.db import transaction
-from django.db.models import Count, Exists, F, Max, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Greatest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -41,11 +42,11 @@ def count_unread(user: User, now: datetime) -> dict[UUID, int]:
 def find_first_unread(conversation: Conversation, now: datetime) -> Message | None:
     """Return the first unprompted message that came while the person was away: they have neither read nor written since.
 
-    Like the count, it leaves out what a clock that was ahead has said. Runs two queries.
+    Like the count, it leaves out what a clock that was ahead has said. Runs one query.
     """
-    said = Message.objects.filter(conversation=conversation)
-    wrote = said.filter(role=Message.Role.USER).aggregate(at=Max("said_at"))["at"]
-    since = max(conversation.read_until, wrote or conversation.read_until)
+    said = Message.objects.filter(companion=conversation.companion_id)
+    wrote = said.filter(role=Message.Role.USER).order_by("-said_at").values("said_at")[:1]
+    since = Greatest(Subquery(wrote), Value(conversation.read_until))  # who never wrote has read only
     unread = said.filter(waking__isnull=False, said_at__gt=since, said_at__lte=now + CLOCK_SKEW)
     return unread.order_by("said_at", "id").first()
 
