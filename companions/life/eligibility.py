@@ -16,6 +16,7 @@ from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=6)  # e.g. the evening's waking makes no sense in the morning
 LATE_AFTER = timedelta(hours=1)  # what is later was not asked for at this hour
+UP_WINDOW = timedelta(minutes=15)  # after writing
 # The longest silence that is an occasion to wake; after it, the companion's own timers cost no more tokens.
 LONG_GONE_AFTER = timedelta(days=21)
 # How long the companion waits after one, two, three unanswered messages; after more it waits for the person.
@@ -75,13 +76,17 @@ def _find_unasked_skip_reason(waking: Waking, companion: Companion, now: datetim
     return Reason.NOTHING_NEW if _has_nothing_new(waking) or _is_long_gone(waking, now) else None
 
 
-def find_morning(waking: Waking, companion: Companion, now: datetime) -> datetime | None:
-    """Return when the quiet hours end, if it is one of them and the waking, e.g. as Kith was off, is late by more than
-    LATE_AFTER; else None. What the person asked for at one hour they have not asked for at any hour of the night.
+def find_next_look(waking: Waking, companion: Companion, now: datetime) -> datetime | None:
+    """Return None if the person's waking may happen now, else when to look at it again.
+
+    What they asked for at one hour they have not asked for at any hour of the night: if it is late by more than
+    LATE_AFTER, since Kith was off, it waits for the end of the quiet hours, or until they write, i.e. are up.
     """
-    if now - waking.due_at <= LATE_AFTER:
+    morning = find_end_of_quiet_hours(companion.life, now) if now - waking.due_at > LATE_AFTER else None
+    said = Message.objects.owned_by(companion.user).filter(role=Message.Role.USER)
+    if morning is None or said.filter(said_at__gt=now - UP_WINDOW).exists():
         return None
-    return find_end_of_quiet_hours(companion.life, now)
+    return min(morning, now + UP_WINDOW)
 
 
 def find_end_of_quiet_hours(life: Life, now: datetime) -> datetime | None:

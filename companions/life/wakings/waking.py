@@ -13,7 +13,7 @@ from companions.branches.marks import move_marks
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
-from companions.life.eligibility import Reason, find_morning, find_refusal, find_skip_reason
+from companions.life.eligibility import Reason, find_next_look, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
 from companions.life.wakings.context import WakingContext
 from companions.life.wakings.decision import decide
@@ -82,8 +82,8 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime, *, has_slot: bool) -> N
 def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> None:
     waking, lease = context.waking, context.lease
     is_new = not (waking.steps or waking.text)
-    if is_new and waking.is_asked_for and (morning := find_morning(waking, waking.companion, now)):
-        lease.release(morning)
+    if is_new and waking.is_asked_for and (later := find_next_look(waking, waking.companion, now)):
+        lease.release(later)
         return
     reason = find_skip_reason(waking, waking.companion, now) if is_new else None
     is_bare = reason == Reason.NO_TOKENS or not (reason or has_slot) or (not reason and goes_unread(waking))

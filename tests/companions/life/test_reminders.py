@@ -122,16 +122,18 @@ def test_a_late_one_says_when_it_was_due(mira: Companion, settings: Any, late: t
     assert unprompted(mira) == [told]
 
 
-def test_a_late_one_is_told_in_the_morning_and_not_at_the_hour_at_which_kith_is_back(
+def test_a_late_one_is_told_in_the_morning_or_to_who_is_up_and_not_whenever_kith_is_back(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
     night, morning = NOON + 15 * HOUR, NOON + 20 * HOUR  # three and eight in Berlin
-    waking = ran(woken(mira, NOON + 9 * HOUR), night)
+    waking = ran(woken(mira, NOON + 9 * HOUR), morning - MINUTE)
     assert (waking.state, waking.look_at, unprompted(mira)) == ("waiting", morning, [])
     assert ran(waking, morning).state == "done"
-    assert len(unprompted(mira)) == 1
-    ran(woken(mira, night), night)  # it was asked for at this hour
-    assert len(unprompted(mira)) == 2
+    waking = ran(woken(mira, NOON + 9 * HOUR), night)
+    assert (waking.state, waking.look_at) == ("waiting", night + 15 * MINUTE)
+    say(mira, "I cannot sleep", at=night + 14 * MINUTE)
+    assert ran(waking, night + 15 * MINUTE).state == "done"
+    assert ran(woken(mira, night), night).state == "done"  # it was asked for at this hour
 
 
 ASKED = [
