@@ -21,7 +21,7 @@ from django.utils import timezone
 from companions.branches.alternatives import load_alternatives
 from companions.conversations.messages import load_page, load_page_after
 from companions.life.wakings.reminders import asks_for_reminder
-from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer
+from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer, Waking
 from memory.models import Recalled, Retraction
 from memory.recall.ranking import LIKELY
 from memory.recall.traits import tells_something, terms
@@ -238,7 +238,8 @@ def fold_reminders(messages: Sequence[Message], kept: Message | None = None) -> 
     something in between, or it is the one to be `kept`. The one that follows has their number and the first one's time
     (`folded`). `messages` are in their order, oldest first.
     """
-    prefetch_related_objects([message for message in messages if message.is_notice], "waking")
+    timers = Prefetch("waking", Waking.objects.only("timer"))  # a waking's prompt is long
+    prefetch_related_objects([message for message in messages if message.is_notice], timers)
     shown: list[Message] = []
     latest: dict[UUID | None, Message] = {}
     for message in reversed(messages):
