@@ -220,7 +220,7 @@ def load_around(conversation: Conversation, message: Message) -> TranscriptPage:
 
 
 def _load_whole_run(
-    load: Callable[[Conversation, UUID | None, int], tuple[list[Message], UUID | None]],
+    load: Callable[..., tuple[list[Message], UUID | None]],
     conversation: Conversation,
     edge: UUID | None,
     limit: int,

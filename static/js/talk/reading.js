@@ -133,7 +133,8 @@ export class Reading {
   async #tell(isLeaving = false) {
     this.#timer = 0;
     const said = [...this.talk.querySelectorAll(".said-by-companion[data-message], .said-by-kith")];
-    const seen = said.findLast((message) => message.getBoundingClientRect().top < innerHeight);
+    const bottom = document.querySelector(".composer").getBoundingClientRect().top;
+    const seen = said.findLast((message) => message.getBoundingClientRect().top < bottom);
     const newest = this.#answer ?? seen?.dataset.message;
     const until = document.getElementById(`message-${this.#until}`); // who scrolls back has read it already
     const isKnown = newest === this.#until || (!this.#answer && said.indexOf(seen) < said.indexOf(until));
