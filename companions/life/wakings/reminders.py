@@ -44,23 +44,26 @@ def goes_unread(waking: Waking) -> bool:
 def write_reminder(context: WakingContext, now: datetime) -> str:
     """Return Kith's own reminder in the person's language, made without a model; empty if none was asked for.
 
-    A late one says when it was due. For a timer by Kith or an operator there is none: its note is addressed to the
-    companion and never shown to the person.
+    A late one says when it was due. The person may have set theirs without a note. For a timer by Kith or an operator
+    there is none: its note is addressed to the companion and never shown to the person.
     """
     waking, timer = context.waking, context.waking.timer
-    if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):
+    if timer is None or not (timer.is_asked_for and waking.is_asked_for):
         return ""
-    if timer.by in WRITTEN_TO_COMPANION:
+    if timer.by in WRITTEN_TO_COMPANION or not (context.note or timer.by == Timer.By.USER):
         return ""
     own_words = _find_own_words(context, timer) if timer.by == Timer.By.COMPANION else ""
     person = context.companion.user
     note = own_words or strip_order(context.note, person.name)
     with translation.override(person.language or "en"):
         if now - waking.due_at <= LATE_AFTER:
-            return _("You wanted to be reminded: %(note)s") % {"note": note}
+            told = _("You wanted to be reminded: %(note)s") if note else _("You wanted to be reminded now.")
+            return told % {"note": note}
         due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
         when = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
-        late = _("This reminder is late: it was due at %(when)s. You wanted to be reminded: %(note)s")
+        late = _("This reminder is late: it was due at %(when)s.")
+        if note:
+            late = _("This reminder is late: it was due at %(when)s. You wanted to be reminded: %(note)s")
         return late % {"when": when, "note": note}
 
 

@@ -62,6 +62,17 @@ def test_without_a_slot_what_is_no_reminder_is_left_as_it_is(
     assert rehearsal.requests() == []
 
 
+@pytest.mark.parametrize(
+    ("late", "told"),
+    [(MINUTE, "You wanted to be reminded now."), (HOUR, "This reminder is late: it was due at 12:00.")],
+)
+def test_one_without_a_note_comes_too(mira: Companion, settings: Any, late: timedelta, told: str) -> None:
+    spend_all(mira, settings)
+    waking = woken(mira, NOON, note="")
+    Timer.objects.filter(pk=waking.timer_id).update(by=Timer.By.USER)
+    assert (ran(waking, NOON + late).outcome, unprompted(mira)) == ("reminded", [told])
+
+
 def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(
     mira: Companion, rehearsal: RehearsalServer
 ) -> None:
