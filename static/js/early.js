@@ -22,8 +22,8 @@
       const found = document.querySelector(".is-found");
       if (found) return found.scrollIntoView({ block: "center" });
       scrollTo(0, page.scrollHeight);
-      const start = document.getElementById("new-since");
-      return start?.getBoundingClientRect().top < 0 && start.scrollIntoView();
+      const start = document.getElementById("new-since")?.getBoundingClientRect().top;
+      return start < 0 && scrollBy(0, start - document.querySelector(".talk-top").offsetHeight);
     });
     const leave = () => {
       sizes.disconnect();
