@@ -23,6 +23,7 @@ from companions.models import (
     MessageWords,
     Prompt,
     ReportedVersion,
+    Waking,
 )
 from memory.models import Memory
 from memory.store import keep_fact
@@ -132,6 +133,29 @@ def test_a_reason_is_asked_for_before_a_persons_things_open_and_is_on_record_for
     }
     session.save()
     assert "reason_to_open" in desk.get(opened).content.decode()
+
+
+def test_a_reason_is_asked_for_once_before_an_action_on_several_peoples_things(
+    scene: Scene, olive: User, bob: User
+) -> None:
+    bobs = Companion.objects.create(user=bob, name="Bo")
+    Waking.objects.create(companion=bobs, origin="timer", state="failed", due_at=NOON, created_at=NOON)
+    desk = Client()
+    desk.force_login(olive)
+    pks = [str(pk) for pk in Waking.objects.values_list("pk", flat=True)]
+    chosen = {"action": "again", "index": "0", "_selected_action": pks}
+    asked = desk.post(listing(Waking), chosen)
+    assert "This is private to alice@example.org, bob@example.org." in asked.content.decode()
+    assert not Waking.objects.exclude(state="failed").exists()
+    again = dict(name_value for name_value in asked.context["chosen"] if name_value[0] != "_selected_action")
+    again |= {"_selected_action": pks, "reason_to_open": "The model was down."}
+    assert desk.post(listing(Waking), again).status_code == 302
+    assert not Waking.objects.filter(state="failed").exists()
+    entries = AuditEntry.objects.filter(deed="changed").order_by("owner__email")
+    assert list(entries.values_list("owner__email", "reason")) == [
+        ("alice@example.org", "The model was down."),
+        ("bob@example.org", "The model was down."),
+    ]
 
 
 def test_no_reason_is_asked_for_ones_own_things_and_what_was_sent_in_to_be_read(
