@@ -95,7 +95,10 @@ class PrivateFolder(NoLinks, FileSystemStorage):
         self.put_file(key, BytesIO(content), content_type)
 
     def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
-        """Write to a temporary file and rename it, so that a content exists completely or not at all."""
+        """Write to a temporary file and rename it, so that a content exists completely or not at all.
+
+        Both are synced, since the row that is saved next survives a power cut.
+        """
         path = Path(self.path(key))
         new = path.with_name(f".{uuid4().hex}")
         with failures(key):
@@ -103,7 +106,14 @@ class PrivateFolder(NoLinks, FileSystemStorage):
             try:
                 with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written:
                     shutil.copyfileobj(file, written, COPIED_BYTES)
+                    written.flush()
+                    os.fsync(written.fileno())
                 new.rename(path)
+                folder = os.open(path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
             except OSError:
                 with suppress(OSError):
                     new.unlink(missing_ok=True)
