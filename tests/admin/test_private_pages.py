@@ -1,5 +1,6 @@
 """Whoever opens what people said leaves an entry; lists hold no words and cannot be asked for them."""
 
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -143,13 +144,12 @@ def test_a_reason_is_asked_for_once_before_an_action_on_several_peoples_things(
     desk = Client()
     desk.force_login(olive)
     pks = [str(pk) for pk in Waking.objects.values_list("pk", flat=True)]
-    chosen = {"action": "again", "index": "0", "_selected_action": pks}
+    chosen = {"action": ["again", ""], "index": "0", "_selected_action": pks}
     asked = desk.post(listing(Waking), chosen)
     assert "This is private to alice@example.org, bob@example.org." in asked.content.decode()
     assert not Waking.objects.exclude(state="failed").exists()
-    again = dict(name_value for name_value in asked.context["chosen"] if name_value[0] != "_selected_action")
-    again |= {"_selected_action": pks, "reason_to_open": "The model was down."}
-    assert desk.post(listing(Waking), again).status_code == 302
+    given = urlencode([*asked.context["chosen"], ("reason_to_open", "The model was down.")])
+    desk.post(listing(Waking), given, content_type="application/x-www-form-urlencoded")
     assert not Waking.objects.filter(state="failed").exists()
     entries = AuditEntry.objects.filter(deed="changed").order_by("owner__email")
     assert list(entries.values_list("owner__email", "reason")) == [

@@ -289,7 +289,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         rows = queryset if is_across else queryset.filter(pk__in=selected)
         owner_ids = set(rows.values_list("owner_id", flat=True)[: self.max_selected_rows])
         unexplained = [id for id in owner_ids if id and self._must_say_why(request, id)]
-        if unexplained and request.POST.get("action"):
+        if unexplained and any(request.POST.getlist("action")):
             owners = User.objects.filter(pk__in=unexplained).order_by("email")
             if asked := ask_for_reason(request, owners, is_action=True):
                 return asked
