@@ -1,6 +1,5 @@
 """The storage of contents: a local folder, or a bucket of an S3-compatible server. Neither gives out URLs."""
 
-import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ import structlog
 from django.core.files.storage import FileSystemStorage, storages
 from django.utils.translation import gettext_lazy as _
 
-from database.queries import DISK_FULL
+from database.queries import DISK_FULL, is_disk_full
 from files.errors import ContentLostError, StorageAwayError
 
 log = structlog.get_logger(__name__)
@@ -162,5 +161,4 @@ def failures(key: str) -> Iterator[None]:
         raise ContentLostError(*LOST) from error
     except OSError as error:
         log.error("storage_failed", key=key, error=str(error))
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise StorageAwayError(AWAY[0], DISK_FULL if is_full else AWAY[1]) from error
+        raise StorageAwayError(AWAY[0], DISK_FULL if is_disk_full(error) else AWAY[1]) from error
