@@ -1,9 +1,9 @@
 """Delete again what people had deleted before an older backup of the database was restored."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -25,15 +25,12 @@ def delete_again(now: datetime) -> Counter[str]:
     A restored database gives the number of a deleted account to a new one, which is told apart by when it was opened.
     """
     listed, counts = read_deletions(), Counter[str]()
-    for id, at in listed["account"]:
-        number, _, joined_at = id.partition("@")
-        found = None
-        with suppress(ValueError):  # no such day
-            found = User.objects.filter(pk=number, date_joined=datetime.fromisoformat(joined_at)).first()
-        if found is not None:
-            AccountDeletion.objects.create(account=found.pk, joined_at=found.date_joined, deleted_at=at)
-            found.delete()
-            counts["account"] += 1
+    for user, at in _find_numbered(
+        listed["account"], User.objects, lambda user: user.date_joined.isoformat()
+    ):
+        AccountDeletion.objects.create(account=user.pk, joined_at=user.date_joined, deleted_at=at)
+        user.delete()
+        counts["account"] += 1
     for companion in Companion.objects.filter(pk__in=[UUID(id) for id, _at in listed["companion"]]):
         delete_companion(companion)
         counts["companion"] += 1
@@ -45,12 +42,27 @@ def delete_again(now: datetime) -> Counter[str]:
     counts["memory"] = _delete_rows(listed["memory"], Memory.everywhere, forget_many, now)
     for model in (Slot, Block):
         kind = model.__name__.lower()
-        for id, at in listed[kind]:
-            number, _, companion_id = id.partition("@")
-            with everywhere():
-                rows = model.objects.filter(companion=companion_id, pk=number, changed_at__lt=at)
-                counts[kind] += rows.delete()[1].get(model._meta.label, 0)
+        for row, at in _find_numbered(listed[kind], model.objects, lambda row: str(row.companion_id)):
+            if row.changed_at < at:
+                with everywhere():
+                    row.delete()
+                counts[kind] += 1
     return counts
+
+
+def _find_numbered(
+    listed: Sequence[tuple[str, datetime]], rows: Any, read_origin: Callable[[Any], str]
+) -> Iterator[tuple[Any, datetime]]:
+    """Yield those of the listed rows that exist, each with the time of its last deletion.
+
+    `read_origin` returns what stands beside a row's number in the list.
+    """
+    times = dict(sorted(listed, key=itemgetter(1)))
+    numbers = [int(id.partition("@")[0]) for id in times]
+    for first in range(0, len(numbers), MAX_AT_ONCE):
+        for row in rows.filter(pk__in=numbers[first : first + MAX_AT_ONCE]):
+            if at := times.get(f"{row.pk}@{read_origin(row)}"):
+                yield row, at
 
 
 def _undo(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:

@@ -4,19 +4,24 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
+import structlog
 from django.http import HttpResponseBase, JsonResponse
 from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
+from database.queries import DATABASE_UNAVAILABLE, DISK_FULL, describe_full_disk, is_disk_full
 
+log = structlog.get_logger(__name__)
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
 
 def refusals_as_json(view: View[P]) -> View[P]:
-    """Wrap an async view so that a RefusedError or a database failure is answered as JSON, with code and sentence."""
+    """Wrap an async view so that a RefusedError, a database failure or a full disk is answered as JSON.
+
+    The answer has a code and a sentence.
+    """
 
     @wraps(view)
     async def answering(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -30,5 +35,10 @@ def refusals_as_json(view: View[P]) -> View[P]:
                 "Kith's database is not answering right now. Try again in a moment."
             )
             return JsonResponse({"code": "database_away", "detail": detail}, status=503)
+        except OSError as error:
+            if not is_disk_full(error):
+                raise
+            log.error("disk_full", exc_info=error)
+            return JsonResponse({"code": "storage_away", "detail": str(DISK_FULL)}, status=503)
 
     return answering

@@ -3,6 +3,7 @@
 Also the errors that are raised while the database is unavailable, or when a row is gone.
 """
 
+import errno
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -34,16 +35,21 @@ MAX_DELETE_ATTEMPTS = 5
 T = TypeVar("T")
 
 
-def describe_full_disk(error: BaseException) -> str:
-    """Return in a sentence that the disk is full, if that is why the database failed, or "" if it may be anything else.
+def is_disk_full(error: BaseException) -> bool:
+    """Return whether the system could not write since a disk, or somebody's share of it, is full."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
-    Either the database says so, or it is gone since it had no room for its log. Of that, only the disk of Kith's own
-    data folder tells, where the embedded database lies.
+
+def describe_full_disk(error: BaseException) -> str:
+    """Return in a sentence that the disk is full, if that is why a write failed, or "" if it may be anything else.
+
+    Either the system or the database says so, or the database is gone since it had no room for its log. Of that, only
+    the disk of Kith's own data folder tells, where the embedded database lies.
     """
     free = WAL_SEGMENT_BYTES
     with suppress(OSError):
         free = shutil.disk_usage(settings.KITH_HOME).free
-    is_full = isinstance(error.__cause__, DiskFull) or free < WAL_SEGMENT_BYTES
+    is_full = is_disk_full(error) or isinstance(error.__cause__, DiskFull) or free < WAL_SEGMENT_BYTES
     return str(DISK_FULL) if is_full else ""
 
 

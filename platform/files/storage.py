@@ -1,6 +1,5 @@
 """The storage of contents: a local folder, or a bucket of an S3-compatible server. Neither gives out URLs."""
 
-import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ import structlog
 from django.core.files.storage import FileSystemStorage, storages
 from django.utils.translation import gettext_lazy as _
 
-from database.queries import DISK_FULL
+from database.queries import DISK_FULL, is_disk_full
 from files.errors import ContentLostError, StorageAwayError
 
 log = structlog.get_logger(__name__)
@@ -95,7 +94,10 @@ class PrivateFolder(NoLinks, FileSystemStorage):
         self.put_file(key, BytesIO(content), content_type)
 
     def put_file(self, key: str, file: BinaryIO, content_type: str) -> None:
-        """Write to a temporary file and rename it, so that a content exists completely or not at all."""
+        """Write to a temporary file and rename it, so that a content exists completely or not at all.
+
+        Both are synced, since the row that is saved next survives a power cut.
+        """
         path = Path(self.path(key))
         new = path.with_name(f".{uuid4().hex}")
         with failures(key):
@@ -103,7 +105,14 @@ class PrivateFolder(NoLinks, FileSystemStorage):
             try:
                 with open(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as written:
                     shutil.copyfileobj(file, written, COPIED_BYTES)
+                    written.flush()
+                    os.fsync(written.fileno())
                 new.rename(path)
+                folder = os.open(path.parent, os.O_RDONLY)
+                try:
+                    os.fsync(folder)
+                finally:
+                    os.close(folder)
             except OSError:
                 with suppress(OSError):
                     new.unlink(missing_ok=True)
@@ -152,5 +161,4 @@ def failures(key: str) -> Iterator[None]:
         raise ContentLostError(*LOST) from error
     except OSError as error:
         log.error("storage_failed", key=key, error=str(error))
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        raise StorageAwayError(AWAY[0], DISK_FULL if is_full else AWAY[1]) from error
+        raise StorageAwayError(AWAY[0], DISK_FULL if is_disk_full(error) else AWAY[1]) from error

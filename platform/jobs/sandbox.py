@@ -5,6 +5,7 @@ The child answers with a line of JSON, and bytes after it. It imports nothing of
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -35,7 +36,7 @@ def run_in_sandbox(
     """Run the command as the child, with `content` as its input; return the answer (head, body) or raise SandboxError.
 
     The answer is untrusted: a file that has taken the child over can write anything. The input is a file, in which the
-    child may seek. The calling thread waits.
+    child may seek. The calling thread waits. Raise OSError if the disk of the temporary folder is full.
     """
     # The answer goes to a file instead of a pipe, so that the child's own limit (RLIMIT_FSIZE) holds for it.
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as answer:
@@ -46,7 +47,7 @@ def run_in_sandbox(
             shutil.copyfileobj(content, given, COPIED_BYTES)
         given.seek(0)
         try:
-            subprocess.run(  # noqa: S603
+            child = subprocess.run(  # noqa: S603
                 command,
                 stdin=given,
                 stdout=answer,
@@ -62,6 +63,9 @@ def run_in_sandbox(
             head = json.loads(answer.readline(MAX_HEAD_BYTES))
         except ValueError:
             head = None
-        if not isinstance(head, dict):
+        if child.returncode or not isinstance(head, dict):
+            answer.seek(0, os.SEEK_END)
+            answer.write(bytes(COPIED_BYTES))
+            answer.flush()  # OSError if it was for want of room that the child failed
             raise SandboxError("the reading process died")
         return head, answer.read()

@@ -418,9 +418,10 @@ class Desk(Client):
     def generic(self, method: str, path: str, *more: Any, **extra: Any) -> Any:
         response = super().generic(method, path, *more, **extra)
         if not response.streaming and b'name="reason_to_open"' in response.content:
-            data = urlencode({"reason_to_open": WHY})
-            super().generic("POST", path, data, "application/x-www-form-urlencoded")
-            response = super().generic(method, path, *more, **extra)
+            chosen = response.context["chosen"]  # on a list
+            data = urlencode([*chosen, ("reason_to_open", WHY)])
+            said = super().generic("POST", path, data, "application/x-www-form-urlencoded")
+            response = said if chosen else super().generic(method, path, *more, **extra)
         return response
 
 

@@ -1,5 +1,6 @@
 """Whoever opens what people said leaves an entry; lists hold no words and cannot be asked for them."""
 
+from urllib.parse import urlencode
 from uuid import uuid4
 
 import pytest
@@ -23,6 +24,7 @@ from companions.models import (
     MessageWords,
     Prompt,
     ReportedVersion,
+    Waking,
 )
 from memory.models import Memory
 from memory.store import keep_fact
@@ -132,6 +134,28 @@ def test_a_reason_is_asked_for_before_a_persons_things_open_and_is_on_record_for
     }
     session.save()
     assert "reason_to_open" in desk.get(opened).content.decode()
+
+
+def test_a_reason_is_asked_for_once_before_an_action_on_several_peoples_things(
+    scene: Scene, olive: User, bob: User
+) -> None:
+    bobs = Companion.objects.create(user=bob, name="Bo")
+    Waking.objects.create(companion=bobs, origin="timer", state="failed", due_at=NOON, created_at=NOON)
+    desk = Client()
+    desk.force_login(olive)
+    pks = [str(pk) for pk in Waking.objects.values_list("pk", flat=True)]
+    chosen = {"action": ["again", ""], "index": "0", "_selected_action": pks}
+    asked = desk.post(listing(Waking), chosen)
+    assert "This is private to alice@example.org, bob@example.org." in asked.content.decode()
+    assert not Waking.objects.exclude(state="failed").exists()
+    given = urlencode([*asked.context["chosen"], ("reason_to_open", "The model was down.")])
+    desk.post(listing(Waking), given, content_type="application/x-www-form-urlencoded")
+    assert not Waking.objects.filter(state="failed").exists()
+    entries = AuditEntry.objects.filter(deed="changed").order_by("owner__email")
+    assert list(entries.values_list("owner__email", "reason")) == [
+        ("alice@example.org", "The model was down."),
+        ("bob@example.org", "The model was down."),
+    ]
 
 
 def test_no_reason_is_asked_for_ones_own_things_and_what_was_sent_in_to_be_read(

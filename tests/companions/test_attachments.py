@@ -1,8 +1,11 @@
 """Pictures in a talk: kept apart, sent with a message, told to the model by name, and gone with their message."""
 
+import errno
+import tempfile
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from unittest.mock import Mock
 
 import orjson
 import pytest
@@ -50,6 +53,17 @@ def keep(companion: Companion, name: str = "cat.png") -> Attachment:
 def send(companion: Companion, *attachments: Attachment, text: str = "Look", client_id: str = "1") -> Started:
     begin = start_with([attachment.pk for attachment in attachments])
     return begin(companion, text, client_id, timezone.now(), at_once=False)
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_picture_for_which_the_temporary_folder_has_no_room_is_refused_as_such(
+    alice: User, mira: Companion, async_client: AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "TemporaryFile", Mock(side_effect=OSError(errno.ENOSPC, "No space left")))
+    await async_client.aforce_login(alice)
+    refused = await upload(async_client, mira, painted())
+    assert (refused.status_code, refused.json()["code"]) == (503, "storage_away")
+    assert "The disk of this Kith is full" in refused.json()["detail"]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,5 +1,6 @@
 """Documents over REST: given as JSON or as a file, listed, read, looked up and deleted; what is none is refused."""
 
+import errno
 import io
 from datetime import timedelta
 from typing import Any
@@ -208,6 +209,16 @@ async def test_no_more_of_a_gigabyte_comes_in_than_a_request_may_hold(
     sent, asked = await _given_to(BodyLimit(_reads_on), headers)
     assert sent[0]["status"] == 413
     assert asked <= most
+
+
+@pytest.mark.asyncio
+async def test_a_body_for_which_the_temporary_folder_has_no_room_is_answered_so() -> None:
+    async def write_on(_scope: Any, _receive: Any, _send: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    sent, _asked = await _given_to(BodyLimit(write_on), [])
+    assert sent[0]["status"] == 503
+    assert b"The disk of this Kith is full" in sent[1]["body"]
 
 
 @pytest.mark.usefixtures("rehearsal")

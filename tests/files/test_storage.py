@@ -1,6 +1,7 @@
 import errno
 import hashlib
 import io
+import os
 import re
 import stat
 from collections.abc import Callable
@@ -164,6 +165,13 @@ def test_a_full_disk_is_told_as_such(tmp_path: Path) -> None:
     with pytest.raises(StorageAwayError) as told:
         PrivateFolder(tmp_path).put_file("speech/aa/b", Growing(), "audio/ogg")
     assert "The disk of this Kith is full" in str(told.value.detail)
+
+
+def test_a_content_is_on_the_disk_before_its_row_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    PrivateFolder(tmp_path).put("speech/aa/b", b"sound", "audio/ogg")
+    assert synced == [(tmp_path / name).stat().st_ino for name in ("speech/aa/b", "speech/aa")]
 
 
 @pytest.mark.parametrize("fault", ["error", "slow", "denied", "lost"])

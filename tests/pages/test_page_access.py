@@ -1,5 +1,6 @@
 """Who may open which page: the owner; for everybody else the companion does not exist."""
 
+import errno
 from collections.abc import Callable
 from dataclasses import fields
 from html import unescape
@@ -552,8 +553,12 @@ def test_while_the_disk_is_full_pages_and_operations_say_that(alice: User, setti
         assert [answer.status_code for answer in shown] == [503, 503]
         return [answer.content.decode() for answer in shown]
 
-    with connection.execute_wrapper(fail):
-        assert all(sentence in shown for shown in answers())
+    def overflow(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")  # as the temporary folder does
+
+    for full in (fail, overflow):
+        with connection.execute_wrapper(full):
+            assert all(sentence in shown for shown in answers())
     with connection.execute_wrapper(refuse):
         assert not any(sentence in shown for shown in answers())
         settings.KITH_HOME = Path("/proc")  # the database is gone, and this has no room

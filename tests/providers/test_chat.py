@@ -87,6 +87,7 @@ async def test_an_answer_that_comes_packed_is_unpacked(make_chat: Make) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(head + b"Content-Length: %d\r\n\r\n%b" % (len(packed), packed))
         await writer.drain()
+        writer.close()  # leaving the block waits for this, from Python 3.12 on
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:

@@ -30,6 +30,8 @@ from accounts.errors import GateError, RefusedError
 from accounts.limits.admission import address_of, arriving, identifying, step_aside, visiting
 from companions.replies.turn import beat_on, drain
 from companions.sockets.authorization import find_sender
+from database.queries import DISK_FULL, is_disk_full
+from files.errors import StorageAwayError
 from files.uploads import FORM_OVERHEAD_BYTES
 from jobs.background import in_request_thread, in_thread
 from providers.http.clients import aclose_clients
@@ -85,7 +87,7 @@ class BodyLimit:
 
     Django would write the whole body to a file before any view could check its size. Only whoever is signed in may send
     a large body, and an address only a few at once. A GateError that is raised before Django has a request to answer is
-    answered 429.
+    answered 429, and a full disk of the temporary folder, to which Django writes the body, 503.
     """
 
     def __init__(self, application: Application) -> None:
@@ -108,6 +110,11 @@ class BodyLimit:
                 await _refuse(send, error, "too large")
             except GateError as error:
                 await _refuse(send, error, "too many")
+            except OSError as error:
+                if not is_disk_full(error):
+                    raise
+                log.error("disk_full", exc_info=error)
+                await _refuse(send, StorageAwayError("storage_away", DISK_FULL), "storage away")
 
 
 def _is_signed_in(scope: Mapping[str, Any]) -> bool:

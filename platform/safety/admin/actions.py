@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.errors import RefusedError
 from safety.admin.private import PrivateAdmin
+from safety.admin.reason import find_reason
 from safety.audit import record
 from safety.models import AuditEntry
 
@@ -34,7 +35,8 @@ class ActionAdmin(PrivateAdmin):
                 with transaction.atomic():
                     if action(thing, timezone.now()):
                         owner = self.owner_of(thing.pk)
-                        record(request.user, AuditEntry.Deed.CHANGED, self.model, thing.pk, owner)
+                        why = find_reason(request, owner)
+                        record(request.user, AuditEntry.Deed.CHANGED, self.model, thing.pk, owner, why)
                         changed += 1
             except RefusedError:
                 continue

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 from uuid import UUID
 
 from django.contrib import admin
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.utils import unquote
 from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import SuspiciousOperation, ValidationError
@@ -17,6 +18,7 @@ from django.db.models import F, ForeignKey, Model, Q, QuerySet, Value
 from django.db.models.expressions import Combinable
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import URLPattern
 from django.utils import timezone
 from django.utils.formats import number_format
@@ -122,13 +124,14 @@ class PrivateChangeList(ChangeList):  # type: ignore[misc]
 class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """Base admin of a model that contains people's words.
 
-    Each of its pages writes an AuditEntry before anything is shown. An object's own pages first ask why they are opened
-    (`asks_for_reason`), unless people hand such objects to operators to read. Its lists contain no words but companions'
-    names, and are searched by ids and e-mail addresses; its objects are read-only. Links to an object show its field
-    `named_by`, if the operator may view it, and its own page's title is `titled_by`: one of its `words`, or a name
-    (`companion_called`). If `is_erasable`, operators with the right may delete objects, which is recorded; `erase`
-    decides how far that reaches. `annotations` can be shown in lists like fields. `linked` are the models that columns
-    other than `link` lead to, by the name of the annotation (`…_opens`) that tells whether the operator may open them.
+    Each of its pages writes an AuditEntry before anything is shown. An object's own pages first ask why they are
+    opened (`asks_for_reason`), and so do actions on its lists, unless people hand such objects to operators to
+    read. Its lists contain no words but companions' names, and are searched by ids and e-mail addresses; its
+    objects are read-only. Links to an object show its field `named_by`, if the operator may view it, and its own
+    page's title is `titled_by`: one of its `words`, or a name (`companion_called`). If `is_erasable`, operators
+    with the right may delete objects, which is recorded; `erase` decides how far that reaches. `annotations` can be
+    shown in lists like fields. `linked` are the models that columns other than `link` lead to, by the name of the
+    annotation (`…_opens`) that tells whether the operator may open them.
     """
 
     owner_path: ClassVar[str] = "companion__user"
@@ -165,8 +168,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
                 raise SuspiciousOperation("More is asked of a page than can be recorded.")
             owner_id = self._find_owner(kwargs.get("object_id"))
             if owner_id is not None and self._must_say_why(request, owner_id):
-                owner = User.objects.get(pk=owner_id)
-                asked: HttpResponse = admin.site.admin_view(ask_for_reason)(request, owner)
+                asked: HttpResponse = admin.site.admin_view(self._ask_why)(request, owner_id)
                 return asked
             response = view(request, *args, **kwargs)
             if response.status_code < 300:
@@ -182,6 +184,11 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         with suppress(ValueError, ValidationError):  # it is no id of this kind
             return self.owner_of(unquote(quoted_id))
         return None
+
+    def _ask_why(self, request: HttpRequest, owner_id: int) -> HttpResponse:
+        """Return the page that asks for the reason, or the way to what was to be opened once it is given."""
+        owner = User.objects.get(pk=owner_id)
+        return ask_for_reason(request, [owner], is_action=False) or redirect(request.get_full_path())
 
     def _must_say_why(self, request: HttpRequest, owner_id: int) -> bool:
         """Return whether the operator may open what is this person's, and has yet to say why."""
@@ -274,6 +281,20 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def to_field_allowed(self, request: HttpRequest, to_field: str) -> bool:
         """Forbid choosing private objects in other admins' forms."""
         return False
+
+    def response_action(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Ask for the reason before an action on other people's objects, once for all of them."""
+        is_across = request.POST.get("select_across", "0") != "0"
+        selected = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        rows = queryset if is_across else queryset.filter(pk__in=selected)
+        owner_ids = set(rows.values_list("owner_id", flat=True)[: self.max_selected_rows])
+        unexplained = [id for id in owner_ids if id and self._must_say_why(request, id)]
+        if unexplained and any(request.POST.getlist("action")):
+            owners = User.objects.filter(pk__in=unexplained).order_by("email")
+            if asked := ask_for_reason(request, owners, is_action=True):
+                return asked
+        response: HttpResponse | None = super().response_action(request, queryset)
+        return response
 
     # -- an object's page
 

@@ -1,11 +1,13 @@
 """An older backup of the database brings nobody back who had been deleted since."""
 
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import AccountDeletion, User
 from companions.deletion import delete_companion, delete_message, forget
@@ -116,3 +118,15 @@ def test_so_are_documents_diary_entries_slots_and_blocks(
     # A restored database gives the same number to a new slot, which stays.
     Slot.objects.create(pk=slot.pk, companion=mira, name="rain", by=By.USER, changed_at=timezone.now())
     assert not +delete_again(NOW)
+
+
+def test_a_long_list_is_gone_through_in_few_queries(
+    mira: Companion, tmp_path: Path, settings: Any, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    settings.KITH_HOME, at = tmp_path, NOW.isoformat()
+    slot = set_slot(mira.pk, "tea", "green", by=By.USER, now=NOW - timedelta(days=1))
+    lines = [f"slot {slot.pk + n}@{mira.pk} {at}\nblock {n}@{mira.pk} {at}\n" for n in range(200)]
+    lines += [f"account {n}@{at} {at}\n" for n in range(200)]
+    (tmp_path / "deletions").write_text("".join(lines))
+    with django_assert_max_num_queries(20):
+        assert +delete_again(NOW) == {"slot": 1}
