@@ -32,7 +32,7 @@ from django.utils import timezone
 
 from config.http import static_files
 from config.up.database import create_database
-from config.up.home import load_secrets
+from config.up.home import DISK_IS_FULL, cannot_write, load_secrets
 from config.up.processes import die_with_parent
 from config.up.stores import embedded_postgres
 from config.up.terminal import UpError, say
@@ -106,7 +106,10 @@ def prepare_embedder() -> None:
             get_or_create_wanted_space()
             measure_everyday()
         except (OSError, ProviderRefused) as error:
-            say(f"The built-in embedder cannot be used: {error}")
+            is_full = isinstance(error, OSError) and error.errno in DISK_IS_FULL
+            say(
+                f"The built-in embedder cannot be used: {cannot_write(settings.KITH_HOME, error) if is_full else error}"
+            )
 
 
 def make_operator() -> None:
