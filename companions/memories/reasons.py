@@ -155,19 +155,20 @@ def _describe_factors(factors: Mapping[str, float]) -> list[str]:
 
 
 def _find_written(terms: Sequence[str], text: str) -> list[str]:
-    """Return the distinct words of the text from which these terms come, in its order.
+    """Return the distinct words of the text from which these terms come, in the order of the terms.
 
     The terms are stems, whose first word is taken, or pairs of characters, which are one word where they overlap.
     """
-    spans: set[tuple[int, int]] = set()
+    spans: list[tuple[int, int]] = []
     for term in terms:
         stem = re.escape(term[:-1] if term.isascii() and len(term) > MAX_WHOLE_STEM else term)
         found = re.finditer(rf"\b{stem}\w*" if term.isascii() else stem, text, re.IGNORECASE)
-        spans.update(match.span() for match in islice(found, 1 if term.isascii() else None))
+        spans += [match.span() for match in islice(found, 1 if term.isascii() else None)]
     words: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if words and start < words[-1][1]:
             start, ended = words.pop()
             end = max(end, ended)
         words.append((start, end))
-    return list(dict.fromkeys(text[start:end] for start, end in words))
+    written = (next(text[start:end] for start, end in words if start <= at < end) for at, _ in spans)
+    return list(dict.fromkeys(written))
