@@ -9,6 +9,7 @@ const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 const FENCE_END = /(?:^|\n) {0,3}(?:`+|~+)[ \t]*\n?$/;
 const QUOTE = /^ {0,3}>[ \t]?/;
 const ITEM = /^( {0,3}(?:[-*+]|(\d{1,9})[.)]))(?:([ \t]+)(.*)|$)/;
+const TASK = /^\[([ xX])\](?=\s)/;
 const ROW = /^ {0,3}\|/;
 const BELOW_HEAD = /^[ \t|:-]*$/; // the second line of a table
 const BLOCKS = [
@@ -92,13 +93,20 @@ function readList(lines, depth) {
   const list = make(number ? "ol" : "ul");
   if (number && number !== "1") list.start = number;
   let isLoose = false;
-  for (let item; (item = lines[0]?.match(ITEM)) && item[1].at(-1) === sign.at(-1); ) {
+  const next = () => {
+    const item = lines[0]?.match(ITEM);
+    return item?.[1].at(-1) === sign.at(-1) ? item : null;
+  };
+  for (let item; (item = next()); ) {
     const width = item[1].length + (item[3]?.length < 5 ? item[3].length : 1);
     const indent = " ".repeat(width);
     const own = take(lines, (line, before) => !line.trim() || line.startsWith(indent) || (before.trim() && !isInterrupting(line) && !ITEM.test(line)));
-    isLoose ||= own.some((line, at) => !line.trim() && (lines.length || own.slice(at).some((other) => other.trim())));
+    isLoose ||= own.some((line, at) => !line.trim() && (next() || own.slice(at).some((other) => other.trim())));
     const inner = own.slice(1).map((line) => (line.startsWith(indent) ? line.slice(width) : line.trim()));
-    list.append(make("li", readBlocks([item[4] ?? "", ...inner], depth + 1)));
+    const words = (item[4] ?? "").replace(TASK, (_, mark) => (mark === " " ? "☐" : "☑"));
+    const element = make("li", readBlocks([words, ...inner], depth + 1));
+    if (TASK.test(item[4])) element.className = "task";
+    list.append(element);
   }
   if (!isLoose) for (const words of list.querySelectorAll(":scope > li > p")) words.replaceWith(...words.childNodes);
   return list;
@@ -108,7 +116,8 @@ function readTable(lines) {
   const rows = take(lines, (line) => line.trim());
   if (rows.length > 1 && !BELOW_HEAD.test(rows[1])) return make("p", readInline(rows.join("\n")));
   const head = cells(rows[0]);
-  const sides = cells(rows[1] ?? "").map((cell) => (cell.endsWith(":") ? (cell.startsWith(":") ? "center" : "right") : ""));
+  const below = rows.length > 2 ? cells(rows[1]) : []; // before that it is not complete
+  const sides = below.map((cell) => (cell.endsWith(":") ? (cell.startsWith(":") ? "center" : "right") : ""));
   const row = (tag, words) =>
     make("tr", head.map((_, at) => {
       const cell = make(tag, readInline(words[at] ?? ""));
