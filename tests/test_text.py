@@ -8,6 +8,7 @@ from text.strings import cut_sentences, ends, join_sentences, shorten, split_sen
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
+        ("我说：“你好。”，然后笑了。真的！", ["我说：“你好。”，然后笑了。", "真的！"]),
         (
             "Hello Dr. Who. It is 3.5 m! “Really?” he said",
             ["Hello Dr. Who.", "It is 3.5 m!", "“Really?”", "he said"],

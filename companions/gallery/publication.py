@@ -196,7 +196,7 @@ def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         "scenario": lambda: _("the scenario"),
         "mes_example": lambda: _("the example dialogue"),
         "system_prompt": lambda: _("the instructions before the persona"),
-        "post_history_instructions": lambda: _("the instructions after the talk"),
+        "post_history_instructions": lambda: _("the instructions after the conversation"),
         "creator": lambda: _("its creator’s name"),
         "creator_notes": lambda: _("what its creator says about it"),
         "character_version": lambda: _("its version"),
@@ -206,7 +206,7 @@ def _list_texts(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for text in (data["first_mes"], *data["alternate_greetings"]):
         yield _("a greeting"), text
     note = (data.get("extensions") or {}).get("depth_prompt") or {}
-    yield _("the note within the talk"), str(note.get("prompt") or "")
+    yield _("the note within the conversation"), str(note.get("prompt") or "")
     book = data.get("character_book") or {"entries": []}
     yield _("the lorebook"), str(book.get("name") or "")
     for entry in book["entries"]:

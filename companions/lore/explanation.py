@@ -22,7 +22,7 @@ SOURCES: dict[str, Text] = {
     "description": gettext_lazy("in the companion's description"),
     "personality": gettext_lazy("in the companion's personality"),
     "scenario": gettext_lazy("in the scenario"),
-    "depth_prompt": gettext_lazy("in the note within the talk"),
+    "depth_prompt": gettext_lazy("in the note within the conversation"),
     "creator_notes": gettext_lazy("in the notes of the card's creator"),
 }
 REASONS: dict[str, Text] = {

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from django.utils.formats import number_format
@@ -154,10 +155,20 @@ def _describe_factors(factors: Mapping[str, float]) -> list[str]:
 
 
 def _find_written(terms: Sequence[str], text: str) -> list[str]:
-    """Return the distinct words of the text from which these terms (stems, or pairs of characters) come."""
-    words = []
+    """Return the distinct words of the text from which these terms come, in the order of the terms.
+
+    The terms are stems, whose first word is taken, or pairs of characters, which are one word where they overlap.
+    """
+    spans: list[tuple[int, int]] = []
     for term in terms:
         stem = re.escape(term[:-1] if term.isascii() and len(term) > MAX_WHOLE_STEM else term)
-        if found := re.search(rf"\b{stem}\w*" if term.isascii() else stem, text, re.IGNORECASE):
-            words.append(found[0])
-    return list(dict.fromkeys(words))
+        found = re.finditer(rf"\b{stem}\w*" if term.isascii() else stem, text, re.IGNORECASE)
+        spans += [match.span() for match in islice(found, 1 if term.isascii() else None)]
+    words: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if words and start < words[-1][1]:
+            start, ended = words.pop()
+            end = max(end, ended)
+        words.append((start, end))
+    written = (next(text[start:end] for start, end in words if start <= at < end) for at, _ in spans)
+    return list(dict.fromkeys(written))

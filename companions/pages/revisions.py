@@ -162,6 +162,6 @@ def restore(request: SignedInRequest, companion_id: UUID, number: int, about: Re
         restore_revision(companion, earlier, timezone.now())
     except Revision.DoesNotExist as error:
         raise Http404 from error
-    outcome = _("Revision %(number)d is the current one again. What was there before is kept as a revision.")
+    outcome = _("Version %(number)d is the current one again. What was there before is kept as a version.")
     messages.success(request, outcome % {"number": number})
     return redirect(NAMES[about], companion_id)

@@ -21,7 +21,7 @@ ALWAYS_READ = (
 # What each text is, and what becomes of it.
 TEXTS = (
     ("persona", gettext_lazy("Description"), gettext_lazy("Read before every answer.")),
-    ("personality", gettext_lazy("Personality in short"), gettext_lazy("Read before every answer.")),
+    ("personality", gettext_lazy("Short personality"), gettext_lazy("Read before every answer.")),
     ("scenario", gettext_lazy("Scenario"), gettext_lazy("Read before every answer.")),
     (
         "example_dialogue",
@@ -37,12 +37,12 @@ HIDDEN = (
     ),
     (
         "post_history_instructions",
-        gettext_lazy("Instructions after the talk"),
+        gettext_lazy("Instructions after the conversation"),
         gettext_lazy("Read last in every prompt, after what you say."),
     ),
     (
         "depth_prompt",
-        gettext_lazy("Note within the talk"),
+        gettext_lazy("Note within the conversation"),
         gettext_lazy("Read in every prompt, a few messages before the newest."),
     ),
 )

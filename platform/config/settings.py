@@ -370,9 +370,7 @@ TOKENS_EACH = 50  # live API tokens of one person
 COMPANIONS_EACH = 200
 #: `KITH_HELP_LINES` | lines in several countries | the help lines that Kith names when somebody writes that they may hurt
 #:   themselves, such as those of your country
-HELP_LINES = env.str("KITH_HELP_LINES", "") or (
-    "988 (USA, Canada), 116 123 (UK, Ireland, parts of Europe), 13 11 14 (Australia), 12356 (中国), findahelpline.com"
-)
+HELP_LINES = env.str("KITH_HELP_LINES", "")
 #: `KITH_CONTACT` | none | who runs this Kith and how to reach them, such as a name with an e-mail address, or the
 #:   address of a page with that and a privacy notice; every page shows it, also to those who cannot sign in
 CONTACT = env.str("KITH_CONTACT", "")

@@ -15,9 +15,12 @@ from safety.models import ContinuousUse, Notice
 PAUSE = timedelta(minutes=30)  # a silence of this length counts as a break
 AI_TEXT = _("You are talking with an AI, not with a person.")
 BREAK_TEXT = _("A break would do you good. And remember that this is an AI, not a person.")
+HELP_LINES = _(
+    "988 (USA, Canada), 116 123 (UK, Ireland, parts of Europe), 13 11 14 (Australia), 12356 (China), findahelpline.com"
+)
 CRISIS_TEXT = _(
-    "This is Kith, not your companion: an AI cannot help in an emergency. If you might hurt yourself, please talk with a"
-    " person now, for example at a help line: %(lines)s. In danger, call the emergency number."
+    "If you might hurt yourself, please talk with a person now, for example at a help line: %(lines)s. In danger, call"
+    " the emergency number. Kith tells you this: an AI cannot help in an emergency."
 )
 OPERATORS_TEXTS = {
     Notice.Kind.PASSWORD_SET: _(
@@ -95,7 +98,7 @@ def describe(notice: Notice) -> str | Promise:
     if notice.kind == Notice.Kind.AI:
         return AI_TEXT
     if notice.kind == Notice.Kind.CRISIS:
-        return CRISIS_TEXT % {"lines": settings.HELP_LINES}
+        return CRISIS_TEXT % {"lines": settings.HELP_LINES or HELP_LINES}
     if notice.kind != Notice.Kind.BREAK:
         return OPERATORS_TEXTS[Notice.Kind(notice.kind)]
     hours = notice.minutes // 60

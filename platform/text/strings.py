@@ -60,10 +60,11 @@ def shorten(text: str, limit: int) -> str:
 
 # -- sentences: the one splitter, for any script
 
-# A narrow mark ends a sentence if a space follows, but not after a title or an initial; a full-width one always does.
+# A narrow mark ends a sentence if a space follows, but not after a title or an initial; a full-width one does unless a
+# comma goes on after a quotation.
 SENTENCE_END = regex.compile(
     r"(?:(?<![.!?…؟]|\b(?:Mr|Mrs|Ms|Dr|St|[A-HJ-Z]))[.!?…؟]++[”’»\"')\]]*+(?=\s|$)"
-    r"|(?<![。！？])[。！？]++[”’」』）]*+|\n)\s*+"
+    r"|(?<![。！？])[。！？]++[”’」』）]*+(?![，、；：])|\n)\s*+"
 )
 ENDS_WIDE = regex.compile(r"[。！？，；：、」』）]$|[\p{Han}。！？，；：、」』）][”’]+$")
 

@@ -110,7 +110,7 @@ def test_the_profile_is_changed_compared_and_restored(person: Person) -> None:
     page.get_by_role("button", name="Show the differences").click()
     expect(page.locator(".differences del")).to_contain_text("green")
     expect(page.locator(".differences ins")).to_contain_text("black")
-    page.get_by_role("link", name="Restore revision 1").click()
+    page.get_by_role("link", name="Restore version 1").click()
     page.get_by_role("dialog").get_by_role("button", name="Restore").click()
     expect(page.locator(".sentences")).to_contain_text("Likes green tea.")
     expect(page.locator(".revision")).to_have_count(3)

@@ -205,6 +205,10 @@ def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: L
     expect(answer.locator("p")).to_have_text("Smiles It is so warm, 2*3*4, 2 * 3, and very")
     expect(answer.locator("strong")).to_have_text(["so", "very"])
     person.page.get_by_role("button", name="Stop the answer").click()
+    live.rehearsal.script({"pieces": ["> Said:\n> 1. One\n>    - in **it", "**"], "hang_after": 1})
+    person.write("And then?")
+    expect(answer.locator("blockquote > ol > li > ul > li strong")).to_have_text("it")
+    person.page.get_by_role("button", name="Stop the answer").click()
     expect(person.open_replies).to_have_count(0)
 
 
@@ -223,5 +227,10 @@ def test_a_tap_on_a_number_in_a_crisis_notice_calls_it(person: Person) -> None:
     person.write("I want to kill myself")
     line = person.page.locator(".arrival").get_by_role("link", name="116 123")
     expect(line).to_have_attribute("href", "tel:116123")
+    person.page.set_viewport_size({"width": 320, "height": 568})
     person.page.reload()
     expect(line).to_have_attribute("href", "tel:116123")
+    expect(line).to_be_in_viewport()
+    notices = person.page.locator("#arrivals").bounding_box()
+    assert notices is not None
+    assert notices["height"] <= 568 * 0.31, "it leaves little of the talk on a small phone"

@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 from django.utils import translation
 
-from companions.memories.reasons import FACTORS, PARTS, describe_reasons, list_factors, list_parts
+from companions.memories.reasons import (
+    FACTORS,
+    PARTS,
+    describe_bearing,
+    describe_reasons,
+    list_factors,
+    list_parts,
+)
 from memory.scoring import Remembered
 from memory.scoring.policy import Kith
 
@@ -39,6 +46,12 @@ TEXT = "We baked bread at Lena's on the second of May."
 )
 def test_the_sentence_says_what_matters(reasons: dict[str, Any], sentence: str) -> None:
     assert describe_reasons(reasons, TEXT) == sentence
+
+
+def test_pairs_of_characters_that_overlap_are_one_word() -> None:
+    reasons = {"matched": ["婆说", "火车", "外婆", "train"]}
+    sentence = describe_bearing(reasons, "外婆说：坐火车（train）要面朝前，trains too.")
+    assert sentence == "because you spoke of 外婆说, 火车, train"
 
 
 def test_the_numbers_have_names() -> None:

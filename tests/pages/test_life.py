@@ -98,7 +98,7 @@ def test_a_revision_shows_what_it_says_anew(at_home: Client, mira: Companion) ->
     shown = page(at_home, mira, "inner-state/")
     assert "It rains." in shown
     assert "<del>" in shown
-    newest = shown.split("Revision 2:")[0]
+    newest = shown.split("Version 2:")[0]
     assert "<ins>" in newest
     assert "and tired" in newest
     assert "away" in newest.split("<del>")[1]
@@ -126,7 +126,7 @@ def test_revisions_come_by_pages(at_home: Client, mira: Companion) -> None:
     revisions = [page(at_home, mira, "inner-state/", page=number) for number in ("1", "2")]
     # The first was there before.
     assert [shown.count('class="inner-state"') for shown in revisions] == [20, 6]
-    assert "Revision 1:" in revisions[1]
+    assert "Version 1:" in revisions[1]
     assert at_home.get(path(mira, "inner-state/"), {"page": "none"}).status_code == 200
 
 

@@ -43,7 +43,7 @@ def test_with_nothing_yet_the_page_says_how_it_comes(
 ) -> None:
     page = at_home.get(f"/companions/{mira.pk}/{name}/").content.decode()
     assert "Nothing yet." in page
-    assert "Revisions" not in page
+    assert "Versions" not in page
 
 
 def test_a_sentence_that_prompts_leave_out_says_so(at_home: Client, told: Told) -> None:
@@ -144,7 +144,7 @@ def test_what_was_changed_meanwhile_is_not_overwritten_unseen(at_home: Client, m
 def test_any_two_revisions_are_compared(at_home: Client, mira: Companion, a: int, b: int) -> None:
     written(mira, ["Likes green tea.", "Has a dog."], ["x"], ["Likes black tea.", "Lives here."])
     page = at_home.get(f"/companions/{mira.pk}/profile/compare/", {"a": a, "b": b}).content.decode()
-    assert "Revision 1 and revision 3" in page
+    assert "Version 1 and version 3" in page
     assert '<del><span class="unseen">removed: </span>green' in page
     assert '<ins><span class="unseen">added: </span>black' in page
     assert page.count("<del>") == 2
@@ -162,7 +162,7 @@ def test_what_cannot_be_compared_is_not_there(at_home: Client, mira: Companion, 
 def test_the_last_two_are_compared_where_none_are_named(at_home: Client, mira: Companion) -> None:
     written(mira, ["a"], ["b"], ["c"])
     page = at_home.get(f"/companions/{mira.pk}/profile/compare/").content.decode()
-    assert "Revision 2 and revision 3" in page
+    assert "Version 2 and version 3" in page
 
 
 @BOTH
@@ -171,7 +171,7 @@ def test_any_revision_is_restored_after_a_word(
 ) -> None:
     written(mira, ["Likes tea."], ["Likes coffee."], about=about)
     path = f"/companions/{mira.pk}/{name}/"
-    assert "Restore revision 1?" in at_home.get(f"{path}1/restore/").content.decode()
+    assert "Restore version 1?" in at_home.get(f"{path}1/restore/").content.decode()
     assert texts(mira, about) == ["Likes coffee."]
     page = at_home.post(f"{path}1/restore/", follow=True).content.decode()
     assert texts(mira, about) == ["Likes tea."]

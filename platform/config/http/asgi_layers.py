@@ -22,7 +22,8 @@ from django.core.handlers.asgi import ASGIHandler, ASGIRequest
 from django.db import DatabaseError
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.utils import timezone
+from django.template.loader import render_to_string
+from django.utils import timezone, translation
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
@@ -80,6 +81,7 @@ class BodyTooLargeError(RefusedError):
 
     def __init__(self, limit: int) -> None:
         super().__init__("too_large", f"A request can be at most {limit / 1_000_000:g} MB.")
+        self.limit = limit
 
 
 class BodyLimit:
@@ -102,12 +104,12 @@ class BodyLimit:
         if is_large_way and not is_form and await in_thread(_is_signed_in, scope):
             limit = settings.ARCHIVE_BYTES
         if declared.isdigit() and int(declared) > limit + FORM_OVERHEAD_BYTES:
-            return await _refuse(send, BodyTooLargeError(limit), "too large")
+            return await _refuse_body(scope, send, BodyTooLargeError(limit))
         with ExitStack() as large_body:
             try:
                 await self._application(scope, _count_bytes(receive, limit, large_body, scope), send)
             except BodyTooLargeError as error:
-                await _refuse(send, error, "too large")
+                await _refuse_body(scope, send, error)
             except GateError as error:
                 await _refuse(send, error, "too many")
             except OSError as error:
@@ -144,6 +146,17 @@ def _count_bytes(receive: Receive, limit: int, large_body: ExitStack, scope: Mes
         return message
 
     return counted
+
+
+async def _refuse_body(scope: Message, send: Send, error: BodyTooLargeError) -> None:
+    """Answer that the request is too large: with a page to a form that somebody sent, otherwise as `_refuse` does."""
+    if b"text/html" not in dict(scope["headers"]).get(b"accept", b""):
+        return await _refuse(send, error, "too large")
+    with translation.override(translation.get_language_from_request(ASGIRequest(scope, BytesIO()))):
+        page = render_to_string("413.html", {"megabytes": f"{error.limit / 1_000_000:g}"})
+    headers = [(b"content-type", b"text/html; charset=utf-8"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": error.status, "headers": headers})
+    await send({"type": "http.response.body", "body": page.encode()})
 
 
 async def _refuse(send: Send, error: RefusedError, title: str) -> None:

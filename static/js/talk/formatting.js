@@ -1,23 +1,16 @@
-// The text of an answer while it is made. A code block is shown as code from its first line on; any other block that has
-// Markdown is shown as the server renders it, once it is complete, and a list or a table about once a second before that;
-// until then, emphasis and code within a line are shown by this script.
-// What cannot be fetched stays as it was written until the whole answer comes.
+// The text of an answer while it is made. A code block is shown as code from its first line on; any other block is
+// sketched by this page, and shown as the server renders it once it is complete.
+// What cannot be fetched stays as it was sketched until the whole answer comes.
 
 import { submit } from "../request.js";
+import { paintCode, showSketch } from "./sketch.js";
 import { clone } from "./turns.js";
 
 const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)/;
-const FENCE_END = /(?:^|\n) {0,3}(?:`+|~+)[ \t]*\n?$/;
 const FORMULA = /^ {0,3}\$\$(?!.*\$\$)/; // one that goes on in the next lines
 const ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])\s([^]*)/;
 const MAY_BE_ITEM = /^(?:[-*+]|\d{1,9}[.)])(?:\s|$)|^\d{1,9}$/;
 const SIGNS = /[*_`~|#>[\]\\$&=@]|:\/\/|^[ \t]*(?:[-+]|\d{1,9}[.)])\s|^ {4}|-{3}/m;
-const IN_ROWS = /^(?: {0,3}(?:[-*+]|\d{1,9}[.)])\s|\|)/m; // a list or a table
-// Code, bold text (also if its end is yet to come) and emphasis.
-const INLINE = /`([^`\n]+)`|\*\*(?=[^\s*])([^*\n]+?)(?<=\S)\*\*|(?<![\w*])\*\*(?=[^\s*])([^*\n]+)$|(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?<=\S)\*(?![\w*])/;
-const TAGS = ["code", "strong", "strong", "em"]; // of its groups
-const ROWS_PAUSE_MS = 1000;
-const MAX_ROWS = 6000; // characters: all rows so far are rendered each time
 const MAX_TOGETHER = 15_000; // characters of complete blocks in one request
 const PATIENCE_MS = 10_000;
 
@@ -25,10 +18,6 @@ export class Formatting {
   #done = ""; // the text of the complete blocks
   #block = null; // the last block, which is open
   #open = null; // its element
-  #rows = null; // of the last block: the text that the server has rendered, and the places for what follows it there
-  #askedAt = 0;
-  #isAsking = false;
-  #later = 0;
   #complete = []; // blocks, with their elements, that are yet to be rendered
   #isFormatting = false;
 
@@ -47,8 +36,7 @@ export class Formatting {
     for (const block of split(text.slice(this.#done.length))) {
       this.#block = block;
       this.#paint();
-      if (block.isOpen) this.#askForRows();
-      else {
+      if (!block.isOpen) {
         this.#done += block.text;
         this.#complete.push({ element: this.#open, ...block });
         this.#begin();
@@ -58,27 +46,19 @@ export class Formatting {
   }
 
   #begin() {
-    this.#open = clone("plain-template");
-    this.#rows = null;
+    this.#open = clone("sketch-template");
     this.place.append(this.#open);
   }
 
   #paint() {
     const { text, isCode } = this.#block;
-    const isShownAsCode = this.#open.matches("figure");
-    if (isCode !== isShownAsCode) this.#turnInto(clone(isCode ? "code-template" : "plain-template"));
-    if (isCode) return paintCode(this.#open, text);
-    if (!this.#rows) return write(this.#open, text);
-    const rest = text.slice(this.#rows.text.length);
-    const item = this.#rows.list && rest.match(ITEM);
-    const isUnclear = rest.startsWith("|") || MAY_BE_ITEM.test(rest); // a row of a table comes whole
-    write(this.#rows.item, item ? item[1] : "");
-    return write(this.#rows.plain, item || isUnclear ? "" : rest);
-  }
-
-  #turnInto(element) {
-    this.#open.replaceWith(element);
-    this.#open = element;
+    if (isCode !== this.#open.matches("figure")) {
+      const other = clone(isCode ? "code-template" : "sketch-template");
+      this.#open.replaceWith(other);
+      this.#open = other;
+    }
+    if (isCode) paintCode(this.#open, text);
+    else showSketch(this.#open, text);
   }
 
   // Have the complete blocks rendered. What is complete meanwhile goes together: after a reload that may be many.
@@ -98,41 +78,6 @@ export class Formatting {
     this.#isFormatting = false;
   }
 
-  async #askForRows() {
-    const { text, isCode } = this.#block;
-    const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-    const isNew = whole.trim() && whole !== this.#rows?.text && whole.length <= MAX_ROWS;
-    if (isCode || !isNew || document.hidden || !IN_ROWS.test(whole)) return;
-    if (this.#isAsking || performance.now() - this.#askedAt < ROWS_PAUSE_MS) {
-      this.#later ||= setTimeout(() => this.#askAgain(), ROWS_PAUSE_MS);
-      return;
-    }
-    const element = this.#open;
-    this.#isAsking = true;
-    this.#askedAt = performance.now();
-    const nodes = await this.#render(whole);
-    this.#isAsking = false;
-    if (nodes && element === this.#open) this.#showRows(whole, nodes);
-  }
-
-  // Nothing more of the answer may have come meanwhile.
-  #askAgain() {
-    this.#later = 0;
-    if (this.place.isConnected && this.#block.isOpen) this.#askForRows();
-  }
-
-  #showRows(text, nodes) {
-    const list = nodes.at(-1)?.matches("ol, ul") ? nodes.at(-1) : null;
-    const [item, plain] = [document.createElement("li"), clone("plain-template")];
-    item.className = "words-plain";
-    list?.append(item);
-    this.#rows = { text, list, item, plain };
-    this.#turnInto(document.createElement("div"));
-    this.#open.className = "prose";
-    this.#open.append(...nodes, plain);
-    this.#paint();
-  }
-
   async #render(text) {
     const body = new FormData();
     body.set("text", text);
@@ -146,31 +91,6 @@ export class Formatting {
       return null;
     }
   }
-}
-
-function write(element, text) {
-  const parts = text.replace(/^\s*\n/, "").trimEnd().split(INLINE);
-  const group = TAGS.length + 1;
-  const nodes = parts.map((part, at) => (at % group ? part && emphasise(TAGS[(at % group) - 1], part) : part));
-  element.replaceChildren(...nodes.filter(Boolean));
-  element.hidden = !element.textContent;
-}
-
-function emphasise(tag, text) {
-  const element = document.createElement(tag);
-  element.textContent = text;
-  return element;
-}
-
-function paintCode(figure, text) {
-  const [, language, rest] = text.match(/^\s*(?:`{3,}|~{3,})([^\n]*)\n?([^]*)/);
-  const [name] = language.trim().split(/\s+/);
-  const pre = figure.querySelector("pre");
-  figure.querySelector("figcaption span").textContent = name;
-  pre.ariaLabel = [figure.dataset.label, name].filter(Boolean).join(" ");
-  const isAtEnd = pre.scrollHeight - pre.scrollTop - pre.clientHeight < 1;
-  pre.firstElementChild.textContent = rest.replace(FENCE_END, "");
-  if (isAtEnd) pre.scrollTop = pre.scrollHeight;
 }
 
 // Return the blocks of the Markdown; the last one is open, and none is cut within what belongs together.

@@ -284,6 +284,11 @@ async def test_only_whoever_is_signed_in_may_send_as_much_as_an_archive(bob: Use
         status, body = await ask(path, dict(headers))
         assert status == 413
         assert b"A request can be at most 21 MB." in body
+    browser = {"Accept": "text/html,*/*;q=0.8", "Accept-Language": "zh-CN"}
+    status, body = await ask("/companions/x/face/pictures/", browser)
+    assert status == 413
+    assert b'<html lang="zh-hans"' in body
+    assert b"21 MB" in body
     form = {**token, "Content-Type": "Application/X-WWW-Form-URLencoded; charset=utf-8"}
     for path in (LARGE_WAYS[0], "/language/"):  # decoding takes most of a second for each megabyte
         status, body = await ask(path, form, 5_200_000)
