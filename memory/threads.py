@@ -76,8 +76,9 @@ def update_threads(
     """Open, settle and drop threads by what was just learnt from the talk. Call it with the companion locked.
 
     `entries` gives for the id of each memory that was added or told again the model's entry. A memory opens a thread if
-    it names a day to come, if the model calls it open, or if it is a worry about which nothing is open yet. A thread is settled if the model says so, or if its outcome is told on or after its day. It is
-    dropped if its memory was closed without that.
+    it names a day to come, if the model calls it open, or if it is a worry about which nothing is open yet. A thread is
+    settled if the model says so, or if its outcome is told on or after its day. It is dropped if its memory was closed
+    without that.
     """
     companion_id = learning.companion_id
     touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]

@@ -97,7 +97,8 @@ def test_what_is_known_already_is_open_once_the_model_calls_it_so(mira: Companio
     known = keep_fact(mira.pk, "Alice failed the exam in April and retakes it on 8 May.", MONDAY, MONDAY)
     learnt_of(
         mira, "The exam is on 8 May, ask me after.", MONDAY + timedelta(minutes=1), kind="event", of=1,
-        tells="Alice retakes her exam on 8 May, and I am to ask how it went.", verdict="reinforce", thread="open", happened_on="2026-05-08",
+        tells="Alice retakes her exam on 8 May, and I am to ask how it went.",
+        verdict="reinforce", thread="open", happened_on="2026-05-08",
     )  # fmt: skip
     assert list(Thread.objects.values_list("memory", "due_on")) == [(known.pk, date(2026, 5, 8))]
 
