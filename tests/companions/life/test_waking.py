@@ -287,8 +287,9 @@ def test_it_is_told_where_it_may_not_write_and_need_not_where_it_may(
         ran(waking, NOON)
         return str(rehearsal.requests()[-1]["messages"][-1]["content"])
 
-    assert "You may not write to them now: not opted in. Choose silent; all else you may do." in told(
-        woken(mira, NOON, is_asked_for=False)
+    assert (
+        "You may not write to them now: they have not allowed it. Choose silent; all else you may do."
+        in told(woken(mira, NOON, is_asked_for=False))
     )
     assert "may not write" not in told(woken(mira, NOON))
     let_speak(mira)
