@@ -131,14 +131,14 @@ def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool
 
 
 def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
-    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days, and
-    not the day itself on which something "had not begun".
+    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days. Today
+    is none for an event or a fact of the past: "argued on 4 May", "had not begun".
     """
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
     days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
-    is_past = memory.kind == Memory.Kind.FACT and tells_past(memory.text)
+    is_past = memory.kind != Memory.Kind.PROMISE and tells_past(memory.text)
     due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
     is_far = due_on is not None and memory.kind == Memory.Kind.FACT and due_on - today > FACT_HORIZON
     return None if is_far else due_on

@@ -167,6 +167,7 @@ def test_what_has_no_day_opens_nothing_unless_the_model_calls_it_open(mira: Comp
     learnt_of(mira, "I love tea.", MONDAY, kind="preference", tells="Alice loves tea.")
     learnt_of(mira, "I will call you.", MONDAY, kind="promise", tells="Alice promised to call.")
     learnt_of(mira, "Not a word yet.", MONDAY, kind="fact", tells="On 4 May 2026 Alice had written no word.")
+    learnt_of(mira, "Tom and I argued.", MONDAY, kind="event", tells="Alice and Tom argued on 2026-05-04.")
     assert not Thread.objects.exists()
     worry = Memory.objects.get(text="Alice loves tea.")
     open_thread(worry, None, MONDAY)
