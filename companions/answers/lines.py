@@ -69,6 +69,7 @@ CONTEXT_LINE = (
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
     r"|You may not write to them now: |They have not answered what you wrote unasked\."
     r"|They have never written to you yet\.|Missed before it: \d|It is about: - \["
+    r"|- (?:(?:Coming up|Promised|Was) (?:today|tomorrow|yesterday|\d{1,3} days ago)|Promised, without a day|Open): [\"“]"
     rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"
 )
 CONTEXT_LIST = (

@@ -37,6 +37,7 @@ SILENT = [
     '{"choice": "speak", "emotion": "…", "text": "the words that the person will read"}',
     "choice: silent\nwhy: It is late.",
     "I choose silent.",
+    '- Coming up today: "Alice swims."\n- Promised, without a day: "Noor asks."\n- Was 2 days ago: "Alice swims."',
     "(I have decided not to write.)",
     "You may not write to them now: these are their quiet hours. Choose silent; all else you may do.",
     "They have not answered what you wrote unasked.\nThey have never written to you yet.",
