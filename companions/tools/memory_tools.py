@@ -123,7 +123,7 @@ class Forget(Tool):
         min_length=1,
         max_length=500,
         validation_alias=AliasChoices("words", "what", "text"),
-        description="What, in their words: one plain sentence, or a name alone for all about it.",
+        description="In their words: a plain sentence or a name.",
     )
 
     _near: list[UUID] = PrivateAttr(default_factory=list)
