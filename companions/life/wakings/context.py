@@ -162,13 +162,15 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     talk = load_recent_talk(context.companion, now, is_evening=is_evening, since=since)
     context.history = list(talk.messages)
     context.shown_ids |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
-    if about := context.waking.subject:
+    about = context.waking.subject
+    if about:
         context.recalled = [Found(about, 0.0, {}), *_recall_about(context, about, now)]
         for found in context.recalled:
             context.shown_ids |= {id for id in (found.memory.pk, found.memory.message_id) if id}
     zone = context.companion.user.zone
     today = now.astimezone(zone).date()
     threads = load_open_threads(context.companion.pk, now, zone)
+    threads = [thread for thread in threads if thread.memory != about]  # of that, the reason tells
     running_timers = load_running_timers(context.companion.pk)  # or it would set one of them again
     context.shown_ids |= {thread.memory_id for thread in threads}
     context.shown_ids |= {timer.pk for timer in running_timers[:MAX_TIMERS]}

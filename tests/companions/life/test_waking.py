@@ -14,6 +14,7 @@ from companions.models import Companion, ForgetProposal, InnerState, Message, Re
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
 from memory.store import keep_fact
+from memory.threads import open_thread
 from providers import admission
 from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
@@ -320,6 +321,7 @@ def test_what_else_is_known_of_it_stands_beside_what_it_is_about(
     birthday = keep_fact(mira.pk, "Alice's grandmother Lurdes has her birthday on 12 May.", then, then)
     death = keep_fact(mira.pk, "Alice's grandmother Lurdes died on 6 February.", then, then)
     keep_fact(mira.pk, "Alice eats rye.", then, then)
+    open_thread(birthday, NOON.date(), then)
     waking = ran(woken(mira, NOON, about=birthday), NOON)
     told = rehearsal.requests()[-1]["messages"][-1]["content"]
     assert f'] Fact: "{death.text}"' in told.split("Remembered:\n")[1]
