@@ -65,7 +65,7 @@ def move_thread(memory: Memory, to: Memory) -> bool:
 @transaction.atomic
 def update_threads(
     learning: Learning,
-    learnt: Sequence[Learnt],
+    entries: Mapping[str, Learnt],
     known: Sequence[Memory],
     talk: Talk,
     *,
@@ -75,22 +75,45 @@ def update_threads(
 ) -> None:
     """Open, settle and drop threads by what was just learnt from the talk. Call it with the companion locked.
 
-    A memory opens a thread if it names a day to come, if the model calls it open, or if it is a worry about which
-    nothing is open yet. A thread is settled if the model says so, or if its outcome is told on or after its day. It is
-    dropped if its memory was closed without that.
+    `entries` gives for the id of each memory that was added or told again the model's entry. A memory opens a thread if
+    it names a day to come, if the model calls it open, or if it is a worry about which nothing is open yet. A thread is
+    settled if the model says so, or if its outcome is told on or after its day. It is dropped if its memory was closed
+    without that.
     """
     companion_id = learning.companion_id
     touched = [UUID(row["memory"]) for row in learning.verdicts if row.get("memory")]
     memories = Memory.objects.of(companion_id).open().filter(pk__in=touched).defer("entry", "quotes")
-    entries = {folded(entry.text): entry for entry in learnt}
-    told = {memory.pk: entries.get(folded(memory.text)) for memory in memories}
-    settle_threads(companion_id, list(memories), told, known, talk, now=now, zone=zone, names=names)
+    told = {memory.pk: entries.get(str(memory.pk)) for memory in memories}
+    # Only what was learnt just now tells how something ended, not what was known before.
+    news = {
+        memory.pk: entry
+        for memory in memories
+        if (entry := told[memory.pk]) and folded(entry.text) == folded(memory.text)
+    }
+    settle_threads(companion_id, list(memories), news, known, talk, now=now, zone=zone, names=names)
     for memory in memories:
         entry = told[memory.pk]
+        is_open = entry is not None and entry.thread == "open"
         due_on = find_due_day(memory, now, zone)
-        is_open = due_on or getattr(entry, "thread", "") == "open"
-        if is_open or (_is_worry(memory) and not _has_thread(memory, now, names)):
+        if entry and is_open:
+            due_on = due_on or _find_named_day(entry, talk, now.astimezone(zone).date())
+        if due_on or is_open or (_is_worry(memory) and not _has_thread(memory, now, names)):
             open_thread(memory, due_on, now)
+
+
+def open_if_dated(memory: Memory, now: datetime, zone: tzinfo) -> None:
+    """Open a thread for the memory if it names a day to come."""
+    if due_on := find_due_day(memory, now, zone):
+        open_thread(memory, due_on, now)
+
+
+def _find_named_day(entry: Learnt, talk: Talk, today: date) -> date | None:
+    """Return the entry's day if it is from today on and a line behind the entry names it, else None."""
+    on = entry.happened_on
+    if on is None or on < today:
+        return None
+    named = {term for line in talk.lines_of(entry.sources) for term in line.days}
+    return on if named & {f"@{on:%Y-%m-%d}", f"@{on:%m-%d}"} else None
 
 
 def _is_worry(memory: Memory) -> bool:
@@ -108,14 +131,14 @@ def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool
 
 
 def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
-    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days, and
-    not the day itself on which something "had not begun".
+    """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days. Today
+    is none for an event or a fact of the past: "argued on 4 May", "had not begun".
     """
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
     days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
-    is_past = memory.kind == Memory.Kind.FACT and tells_past(memory.text)
+    is_past = memory.kind != Memory.Kind.PROMISE and tells_past(memory.text)
     due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
     is_far = due_on is not None and memory.kind == Memory.Kind.FACT and due_on - today > FACT_HORIZON
     return None if is_far else due_on
@@ -124,7 +147,7 @@ def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
 def settle_threads(
     companion_id: UUID,
     memories: Sequence[Memory],
-    told: Mapping[UUID, Learnt | None],
+    told: Mapping[UUID, Learnt],
     known: Sequence[Memory],
     talk: Talk,
     *,

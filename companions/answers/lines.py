@@ -67,11 +67,16 @@ CONTEXT_LINE = (
     r"|You write (?:again|to them first):(?=[^\S\n]*\n)"
     r"|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
+    r"|You may not write to them now: |They have not answered what you wrote unasked\."
+    r"|They have never written to you yet\.|Missed before it: \d|It is about: - \["
+    r"|- (?:(?:Coming up|Promised|Was) (?:today|tomorrow|yesterday|\d{1,3} days ago)|Promised, without a day|Open): [\"“]"
     rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"
 )
 CONTEXT_LIST = (
-    r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:)"
-    r"[^\n]{0,120}(?:\n- [^\n]{0,600})*+"
+    r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:"
+    r"|(?:What was said [^\n:]{1,30}|The last of your talk):(?=[^\S\n]*\n(?:- \[|\(the first \d))"
+    r"|Your diary of [^\n:]{1,30}:(?=[^\S\n]*\n- [\"“]))"
+    r"[^\n]{0,120}(?:\n(?:- |\(the first \d)[^\n]{0,600})*+"
 )
 COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of the context, results of tools
     rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}(?: \d{{4}})?, \d{{1,2}}:\d{{2}}\]"

@@ -142,7 +142,7 @@ def gather(closing: Closing) -> Material:
         self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
         user_profile=current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=None if closing.past else get_newest(companion.pk),
-        before=find_entry_before(companion, session),
+        before=find_entry_before(companion, session, None if closing.past else closing.asked_at),
         earlier=_load_earlier(companion, session, closing.past),
         past=closing.past,
     )
@@ -159,11 +159,14 @@ def _load_earlier(companion: Companion, session: Session, past: PastImport | Non
     return list(select_visible(earlier).exclude(session=session).order_by("said_at", "id"))
 
 
-def find_entry_before(companion: Companion, session: Session) -> DiaryEntry | None:
-    """Return the newest diary entry of an earlier session that is neither stale nor kept from models, or None."""
-    earlier = DiaryEntry.objects.filter(
-        companion=companion, started_at__lt=session.started_at, is_stale=False
-    )
+def find_entry_before(
+    companion: Companion, session: Session, until: datetime | None = None
+) -> DiaryEntry | None:
+    """Return the newest diary entry before the session that is neither stale nor kept from models, or None; if `until`
+    is given, before that time: a page of an evening during the session counts, which tells of the same talk.
+    """
+    before = until or session.started_at
+    earlier = DiaryEntry.objects.filter(companion=companion, started_at__lt=before, is_stale=False)
     earlier = earlier.exclude(memory__is_private=True).exclude(memory__is_stale=True)
     return earlier.exclude(session=session).first()
 

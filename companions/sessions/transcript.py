@@ -20,6 +20,10 @@ from providers.tokens import estimate, split
 
 INTRODUCES_ONESELF = pattern_of("introduces_oneself")
 LINE_TOKENS = 20  # for number, time and name of a line
+# Of a message: whether it belongs to an exchange in which the person asked to forget something.
+ASKS_TO_FORGET = Exists(
+    ForgetProposal.objects.filter(Q(reply__message=OuterRef("pk")) | Q(reply__answer=OuterRef("pk")))
+)
 
 
 def select_messages(session: Session, until_at: datetime | None = None) -> QuerySet[Message]:
@@ -36,8 +40,7 @@ def select_visible(messages: QuerySet[Message]) -> QuerySet[Message]:
     not part of an exchange in which the person asked to forget something.
     """
     spoken = messages.filter(role__in=SPEAKERS, is_hidden=False)
-    asked = ForgetProposal.objects.filter(Q(reply__message=OuterRef("pk")) | Q(reply__answer=OuterRef("pk")))
-    return spoken.exclude(Exists(asked)).exclude(memory__closed_at__isnull=False)
+    return spoken.exclude(ASKS_TO_FORGET).exclude(memory__closed_at__isnull=False)
 
 
 def is_being_answered(session: Session, until_at: datetime | None = None) -> bool:

@@ -29,6 +29,7 @@ from memory.recall.origins import load_origins
 from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
 from memory.recall.traits import terms
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
+from memory.threads import open_if_dated
 from text.dates import name_day
 from text.strings import folded, has_words
 
@@ -71,6 +72,7 @@ class Remember(Tool):
             link_sources(memory, sources)
         else:
             memory = keep_fact(companion.pk, self.text, now, now, sources, zone=companion.user.zone)
+            open_if_dated(memory, now, companion.user.zone)
         context.shown_ids.add(memory.pk)
         return {"remembered": memory.text}
 
@@ -99,6 +101,7 @@ class Remember(Tool):
             check_new_text(context, old.text, self.text)
             new = revise(old, self.text, now, find_sources(context, self.text), context.companion.user.zone)
             note_retraction(old, context.reply_id, now)
+            open_if_dated(new, now, context.companion.user.zone)
             context.shown_ids.update({old.pk, new.pk})
             replaced = {"revised": old.text, "remembered": new.text}
         for slot in slots:
@@ -120,7 +123,7 @@ class Forget(Tool):
         min_length=1,
         max_length=500,
         validation_alias=AliasChoices("words", "what", "text"),
-        description="What, in their words, as one plain sentence.",
+        description="In their words: a plain sentence or a name.",
     )
 
     _near: list[UUID] = PrivateAttr(default_factory=list)

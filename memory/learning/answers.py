@@ -21,6 +21,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.json_schema import SkipJsonSchema
 
 from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
@@ -219,12 +220,12 @@ class Learnt(BaseModel):
 class Sentence(BaseModel):
     """One sentence of a diary entry, a self-concept or a user profile, with the numbers of the lines behind it.
 
-    `keeps` is the number of a sentence of the earlier revision that it takes over, changed or not.
+    `keeps`, of which no model is asked, is the number of a sentence of the earlier revision that it takes over.
     """
 
     text: text(SENTENCE_CHARACTERS)  # type: ignore[valid-type]
     sources: Integers = Field(default_factory=list)
-    keeps: Integer = None
+    keeps: SkipJsonSchema[Integer] = None
 
 
 class Edit(BaseModel):

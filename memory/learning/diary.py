@@ -149,4 +149,6 @@ def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
 
 
 def _render(title: str, sentences: Sequence[dict[str, Any]]) -> str:
-    return "\n".join([title, join_sentences(sentence["text"] for sentence in sentences)])
+    """Return the entry's text below its title; without the title where that is only how the text begins."""
+    text = join_sentences(sentence["text"] for sentence in sentences)
+    return text if text.startswith(title.rstrip(".。… ")) else f"{title}\n{text}"

@@ -66,11 +66,14 @@ def learn(
     forgotten = load_forgotten(companion_id)
     batch = _Batch(companion_id, known, now, zone, names, call_id, forgotten)
     verdicts: list[dict[str, Any]] = []
+    entries: dict[str, Learnt] = {}
     for place, entry in enumerate(learnt):
         if only is None or place in only:
             supported = find_support(entry, talk, names, known, read.get(place))
-            verdicts.append(batch.apply(supported, repeated.get(place, ())))
-            verdicts += batch.close_contradicted(supported, verdicts[-1], contradicted.get(place, ()))
+            verdict = batch.apply(supported, repeated.get(place, ()))
+            verdicts += [verdict, *batch.close_contradicted(supported, verdict, contradicted.get(place, ()))]
+            if verdict["memory"]:
+                entries.setdefault(verdict["memory"], entry)
     verdicts += [dict(UNREADABLE) for _ in range(unreadable)]
     learning = Learning(
         companion_id=companion_id,
@@ -85,7 +88,7 @@ def learn(
         learning.save()
     if outcomes & CHANGES:
         nudge(companion_id)
-    update_threads(learning, learnt, known, talk, now=now, zone=zone, names=names)
+    update_threads(learning, entries, known, talk, now=now, zone=zone, names=names)
     return learning
 
 

@@ -137,6 +137,7 @@ def test_a_feeling_in_words(feeling: Feeling, words: str) -> None:
         (timedelta(hours=12), "since this morning"),
         (timedelta(hours=20), "since last night"),
         (timedelta(hours=25), "since yesterday evening"),
+        (timedelta(days=1, hours=20), "since Sunday night"),
         (timedelta(days=2, hours=8), "since Sunday afternoon"),
     ],
 )

@@ -14,6 +14,7 @@ from memory.learning.answers import Learnt
 from memory.learning.talk import Line, Talk
 from memory.learning.verdicts import learn
 from memory.models import Memory, Thread
+from memory.store import keep_fact
 from memory.threads import (
     close_thread,
     drop_old,
@@ -92,6 +93,16 @@ def test_an_event_with_a_day_to_come_is_open_and_comes_up_from_its_eve_on(mira: 
     ]
 
 
+def test_what_is_known_already_is_open_once_the_model_calls_it_so(mira: Companion) -> None:
+    known = keep_fact(mira.pk, "Alice failed the exam in April and retakes it on 8 May.", MONDAY, MONDAY)
+    learnt_of(
+        mira, "The exam is on 8 May, ask me after.", MONDAY + timedelta(minutes=1), kind="event", of=1,
+        tells="Alice retakes her exam on 8 May, and I am to ask how it went.",
+        verdict="reinforce", thread="open", happened_on="2026-05-08",
+    )  # fmt: skip
+    assert list(Thread.objects.values_list("memory", "due_on")) == [(known.pk, date(2026, 5, 8))]
+
+
 def test_it_is_settled_by_what_is_told_of_it_afterwards(mira: Companion) -> None:
     exam(mira)
     learnt_of(
@@ -156,6 +167,7 @@ def test_what_has_no_day_opens_nothing_unless_the_model_calls_it_open(mira: Comp
     learnt_of(mira, "I love tea.", MONDAY, kind="preference", tells="Alice loves tea.")
     learnt_of(mira, "I will call you.", MONDAY, kind="promise", tells="Alice promised to call.")
     learnt_of(mira, "Not a word yet.", MONDAY, kind="fact", tells="On 4 May 2026 Alice had written no word.")
+    learnt_of(mira, "Tom and I argued.", MONDAY, kind="event", tells="Alice and Tom argued on 2026-05-04.")
     assert not Thread.objects.exists()
     worry = Memory.objects.get(text="Alice loves tea.")
     open_thread(worry, None, MONDAY)

@@ -265,6 +265,7 @@ def test_the_form_is_sent_beside_the_messages(rehearsal: RehearsalServer) -> Non
     assert form["type"] == "json_schema"
     assert (form["json_schema"]["name"], form["json_schema"]["strict"]) == ("digest", False)
     assert set(form["json_schema"]["schema"]["required"]) == {"summary", "memories"}
+    assert "description" not in json.dumps(form)
 
 
 def test_a_server_that_refuses_the_form_is_asked_without(rehearsal: RehearsalServer) -> None:

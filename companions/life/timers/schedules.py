@@ -65,7 +65,7 @@ CHINESE_UNITS = {"秒": "s", "分": "min", "小时": "h", "天": "d"}
 HALF_UNITS = {"分": "30s", "小时": "30min", "天": "12h"}
 CRON_FIELDS = re.compile(r"[0-9*][0-9*/,-]*(?: [0-9*][0-9*/,-]*){3} [0-9A-Za-z*/,-]+")
 LATER_HALF = {"p", "下午", "晚上"}
-CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})", re.IGNORECASE)
+CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?", re.IGNORECASE)
 SYNTAX_HELP = gettext_lazy(
     "Write one of: 30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * * with five fields "
     "(minute, hour, day of the month, month, day of the week)."

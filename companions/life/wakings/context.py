@@ -48,6 +48,15 @@ from text.strings import block, one_line, quoted
 LATE_AFTER = timedelta(minutes=5)
 MAX_MEMORY_TOKENS = 300  # of the memory that the waking is about
 MAX_RELATED = 4  # memories beside it
+REFUSALS = {  # by code, why the companion may not write now, in words that it may repeat
+    "not_opted_in": "they have not allowed it",
+    "muted": "they have muted you",
+    "goodbye": "they have said goodbye",
+    "quiet_hours": "these are their quiet hours",
+    "enough_today": "you have written enough today",
+    "unanswered": "they have not answered what you wrote before",
+    "talked_since": "they have written meanwhile",
+}
 WAKING_RULES = f"""{PERSONA_RULES}
 
 Nobody has spoken to you just now: you woke by yourself. The block <kith-waking> comes from Kith and tells why, and what
@@ -153,13 +162,15 @@ def compose_prompt(context: WakingContext, now: datetime) -> list[Line]:
     talk = load_recent_talk(context.companion, now, is_evening=is_evening, since=since)
     context.history = list(talk.messages)
     context.shown_ids |= {*pinned.sources, *talk.ids, *(message.pk for message in context.causes)}
-    if about := context.waking.subject:
+    about = context.waking.subject
+    if about:
         context.recalled = [Found(about, 0.0, {}), *_recall_about(context, about, now)]
         for found in context.recalled:
             context.shown_ids |= {id for id in (found.memory.pk, found.memory.message_id) if id}
     zone = context.companion.user.zone
     today = now.astimezone(zone).date()
     threads = load_open_threads(context.companion.pk, now, zone)
+    threads = [thread for thread in threads if thread.memory != about]  # of that, the reason tells
     running_timers = load_running_timers(context.companion.pk)  # or it would set one of them again
     context.shown_ids |= {thread.memory_id for thread in threads}
     context.shown_ids |= {timer.pk for timer in running_timers[:MAX_TIMERS]}
@@ -211,8 +222,7 @@ def _tell_reason(context: WakingContext, now: datetime) -> list[str]:
         f"They asked you for this: {'yes' if waking.is_asked_for else 'no'}",
     ]
     if code := find_refusal(context.companion, waking, now):
-        why = code.replace("_", " ")
-        lines.append(f"You may not write to them now: {why}. Choose silent; all else you may do.")
+        lines.append(f"You may not write to them now: {REFUSALS[code]}. Choose silent; all else you may do.")
     if note := context.note:
         lines.append(f"What for: {quoted(note)}")
     if about := waking.subject:

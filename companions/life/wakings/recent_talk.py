@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from companions.life.eligibility import get_midnight
 from companions.models import Companion, Message
+from companions.sessions.transcript import ASKS_TO_FORGET
 from memory.models import DiaryEntry
 from memory.models.diary_entry import NIGHT_ENDS
 from providers.selection import get_provider
@@ -72,11 +73,11 @@ def load_recent_talk(
 
     At any other time, and on an evening of a day without talk and entries, it is the last LAST_LINES, or all `since` a
     time if those are more. Only MAX_LINES at most are returned, and those that fit. Hidden and replaced messages are
-    left out, and so are private and stale diary entries. Runs four queries at most.
+    left out, requests to forget with their answers, and private and stale diary entries. Runs four queries at most.
     """
     spoken = Q(role__in=[Message.Role.USER, Message.Role.ASSISTANT]) | Q(waking__isnull=False)
     said = Message.objects.filter(spoken, companion=companion, is_hidden=False)
-    said = said.exclude(memory__closed_at__isnull=False).order_by("-said_at", "-id")
+    said = said.exclude(ASKS_TO_FORGET).exclude(memory__closed_at__isnull=False).order_by("-said_at", "-id")
     if is_evening:
         midnight = get_midnight(now.astimezone(companion.user.zone) - NIGHT_ENDS)
         of_day = list(said.filter(said_at__gte=midnight)[:MAX_LINES])

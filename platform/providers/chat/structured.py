@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from json_repair import repair_json
 from pydantic import BaseModel, ValidationError
@@ -70,8 +70,22 @@ def _find_providers() -> list[ChatProvider]:
 
 @cache
 def _load_schema(answer: type[BaseModel]) -> dict[str, Any]:
-    """Return the JSON schema of that type; to make it takes some milliseconds."""
-    return answer.model_json_schema()
+    """Return the JSON schema of that type, without titles and docstrings; to make it takes some milliseconds."""
+    return cast(dict[str, Any], _drop_descriptions(answer.model_json_schema()))
+
+
+def _drop_descriptions(schema: Any) -> Any:
+    """Return the schema without what is written for readers of the code; the messages tell a model what it needs."""
+    if isinstance(schema, list):
+        return [_drop_descriptions(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # Both may also be the name of a property, whose value is then a schema.
+    return {
+        name: _drop_descriptions(part)
+        for name, part in schema.items()
+        if name not in {"title", "description"} or isinstance(part, dict)
+    }
 
 
 def _find_examples(messages: Messages) -> list[dict[str, Any]]:

@@ -60,6 +60,7 @@ def on_clocks(schedule: str, since: datetime, zone: ZoneInfo, count: int) -> lis
         ),
         ("once:2026-11-21 18:00", "once:2026-11-21 18:00", 1200),
         ("Once: 2026-11-21T18:00", "once:2026-11-21 18:00", 1200),
+        ("once:2026-11-21T18:00:00", "once:2026-11-21 18:00", 1200),  # as models write it
         ("once:2026-11-22 9:05", "once:2026-11-22 09:05", 55500),
         ("cron:0 8 * * *", "cron:0 8 * * *", 51600),
         ("cron:  0 8  * * mon-fri", "cron:0 8 * * MON-FRI", 51600 + 86400),

@@ -10,10 +10,11 @@ from structlog.testing import capture_logs
 from accounts.models import ModelCall, User
 from companions.life.timers.timers import set_timer
 from companions.life.wakings.waking import BUSY_DELAY, LEASE_TIME, find_due, run
-from companions.models import Companion, InnerState, Message, Timer, Waking
+from companions.models import Companion, ForgetProposal, InnerState, Message, Reply, Timer, Waking
 from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
 from memory.store import keep_fact
+from memory.threads import open_thread
 from providers import admission
 from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
@@ -230,12 +231,18 @@ def test_the_evening_is_given_the_day_and_another_waking_the_last_lines(
         say(mira, f"It is hour {hour}.", at=NOON - timedelta(hours=hour))
     hidden = say(mira, "Forget the herring.", at=NOON - timedelta(minutes=50))
     Message.objects.filter(pk=hidden[0].pk).update(is_hidden=True)
+    asked = say(mira, "Forget my heron.", "It is yours to confirm.", at=NOON - timedelta(minutes=40))
+    reply = Reply.objects.create(
+        companion=mira, message=asked[0], answer=asked[1], state=Reply.State.DONE, created_at=NOON
+    )
+    ForgetProposal.objects.create(companion=mira, reply=reply, subject="my heron", made_at=NOON)
     ran(woken(mira, NOON, "Look back.", name="evening", is_asked_for=False), NOON)
     evening = rehearsal.requests()[0]["messages"][1]["content"]
     assert evening.count("It is hour ") == 10
     assert "What was said today:" in evening
     assert "heron" not in evening
     assert "herring" not in evening
+    assert "yours to confirm" not in evening
     ran(woken(mira, NOON + timedelta(hours=1)), NOON + timedelta(hours=1))
     other = rehearsal.requests()[-1]["messages"][1]["content"]
     assert other.count("It is hour ") == 8
@@ -287,8 +294,9 @@ def test_it_is_told_where_it_may_not_write_and_need_not_where_it_may(
         ran(waking, NOON)
         return str(rehearsal.requests()[-1]["messages"][-1]["content"])
 
-    assert "You may not write to them now: not opted in. Choose silent; all else you may do." in told(
-        woken(mira, NOON, is_asked_for=False)
+    assert (
+        "You may not write to them now: they have not allowed it. Choose silent; all else you may do."
+        in told(woken(mira, NOON, is_asked_for=False))
     )
     assert "may not write" not in told(woken(mira, NOON))
     let_speak(mira)
@@ -313,6 +321,7 @@ def test_what_else_is_known_of_it_stands_beside_what_it_is_about(
     birthday = keep_fact(mira.pk, "Alice's grandmother Lurdes has her birthday on 12 May.", then, then)
     death = keep_fact(mira.pk, "Alice's grandmother Lurdes died on 6 February.", then, then)
     keep_fact(mira.pk, "Alice eats rye.", then, then)
+    open_thread(birthday, NOON.date(), then)
     waking = ran(woken(mira, NOON, about=birthday), NOON)
     told = rehearsal.requests()[-1]["messages"][-1]["content"]
     assert f'] Fact: "{death.text}"' in told.split("Remembered:\n")[1]

@@ -112,7 +112,8 @@ def test_what_a_diary_copies_from_what_it_was_shown_is_not_kept(
     run(closing_id, clock_at(NOON + timedelta(hours=1)))
     entry = DiaryEntry.objects.get()
     assert [sentence["text"] for sentence in entry.sentences] == ["I heard of green tea."]
-    assert entry.title == "I heard of green tea."
+    assert entry.memory is not None
+    assert entry.title == entry.memory.text == "I heard of green tea."
     assert not Revision.objects.exists()
 
 
@@ -181,6 +182,25 @@ def test_a_diary_entry_that_is_kept_from_models_is_not_the_one_to_go_on_from(
     diaries = [text for text in asked if "Task: diary" in text]
     assert len(diaries) == 2
     assert "<kith-before>" not in diaries[-1]
+
+
+def test_a_diary_goes_on_from_the_page_of_an_evening_that_told_of_the_talk(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    message, at = talk(mira, *TEA)[0], NOON - timedelta(minutes=1)
+    session = message.session
+    Session.objects.filter(pk=session.pk).update(started_at=message.said_at)
+    evening = Session.objects.create(
+        companion=mira, conversation=session.conversation, started_at=at, ended_at=at
+    )
+    told = [{"text": "Alice and her tea.", "sources": []}]
+    DiaryEntry.objects.create(
+        companion=mira, session=evening, sentences=told, started_at=at, ended_at=at, made_at=at
+    )
+    closed(mira, NOON)
+    asked = [str(request["messages"]) for request in rehearsal.requests()]
+    [diary] = [text for text in asked if "Task: diary" in text]
+    assert "Alice and her tea." in diary
 
 
 def test_what_is_hidden_or_replaced_is_not_shown_to_the_model(

@@ -8,7 +8,7 @@ import pytest
 from companions.models import Companion
 from companions.replies.context import TurnContext
 from memory.core_memory import set_slot
-from memory.models import Memory, Slot
+from memory.models import Memory, Slot, Thread
 from memory.models.core_memory import By
 from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
@@ -29,6 +29,16 @@ def test_a_fact_is_kept_with_the_message_it_comes_from(mira: Companion) -> None:
     assert use(turn, "remember", text="Alice likes tea.") == {"remembered": "Alice likes tea."}
     kept = Memory.objects.get(kind="fact")
     assert list(kept.sources.all()) == [turn.message]
+
+
+def test_a_kept_day_to_come_is_open_and_moves_with_its_correction(mira: Companion) -> None:
+    first, second = (f"{IN_THREE_DAYS + timedelta(days=days):%-d %B %Y}" for days in range(2))
+    turn = turn_of(mira, f"Remember my exam on {first}. Or no: the exam is on {second}!")
+    use(turn, "remember", text=f"Alice's exam is on {first}.")
+    use(turn, "remember", old=f"exam {first}", text=f"Alice's exam is on {second}.")
+    days = Thread.objects.order_by("due_on").values_list("due_on", "memory__closed_at")
+    due_on = IN_THREE_DAYS.date()
+    assert list(days) == [(due_on, NOW), (due_on + timedelta(days=1), None)]
 
 
 def test_the_same_call_run_again_keeps_the_fact_once(mira: Companion) -> None:
