@@ -68,7 +68,7 @@ class Feeling:
     @property
     def text(self) -> str:
         """The feeling in the words of a prompt."""
-        numbers = f"valence {self.valence:.2f} (-1 to 1), arousal {self.arousal:.2f} (0 to 1)"
+        numbers = f"valence {self.valence:z.2f} (-1 to 1), arousal {self.arousal:.2f} (0 to 1)"
         return f"{self.emotion} {self.intensity:.2f} (0 to 1), {numbers}"
 
 
