@@ -34,13 +34,15 @@ LONG = Slots[int | None](3)
 
 
 def run_long(user_id: int | None, work: Callable[[], None]) -> None:
-    """Do a user's long work if there is a slot for it; then enqueue what found none. The sweeps enqueue it, too."""
-    with LONG.take(user_id) as is_free:
+    """Do a user's long work if there is a slot for it; then enqueue the sweeps, if some work has found none."""
+    with LONG.take(user_id, pass_on=_enqueue_sweeps) as is_free:
         if is_free:
             work()
-    if is_free and LONG.pop_missed():
-        enqueue("companions.tasks.go_on_with_pasts")
-        enqueue("companions.tasks.restore_waiting")
+
+
+def _enqueue_sweeps(_user_id: int | None) -> None:
+    enqueue("companions.tasks.go_on_with_pasts")
+    enqueue("companions.tasks.restore_waiting")
 
 
 @shared_task

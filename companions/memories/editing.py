@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
-from companions.deletion.dependents import build_scope, find_reminders
+from companions.deletion.dependents import find_scope
 from companions.deletion.traces import erase_from_journal
 from companions.deletion.withdrawal import clear_summaries, conceal
 from companions.models import Companion, Message
@@ -51,8 +51,9 @@ def hides_sources(memory: Memory) -> bool:
 def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
     """Hide from models what the memory comes from, what was derived from it, and the reminders of it."""
     messages, sources = ([memory.message], []) if memory.message else ([], list(memory.sources.all()))
-    reminders = find_reminders(companion, now, messages=messages, sources=sources, memories=[memory])
-    scope = build_scope(companion, now, [*messages, *reminders], sources, [memory])
+    scope, reminders = find_scope(
+        companion, now, messages=messages, sources=sources, memories=[memory], hides=True
+    )
     conceal(companion, scope)
     erase_from_journal(scope, scope.all_messages | scope.memories)
     clear_summaries(companion, scope, [*messages, *reminders, *sources])
