@@ -172,7 +172,7 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
     )
 
 
-def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
+def build_learnt(material: Material, facts: FactsDraft) -> Talk:
     """Return the messages that the facts were drawn from, as a talk."""
     companion, by_id = material.companion, {str(message.pk): message for message in material.messages}
     messages = [by_id[id] for id in facts.lines if id in by_id]
@@ -266,7 +266,7 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
         pairs = find_pairs(
             companion.pk,
             facts.learnt,
-            _build_learnt(material, facts),
+            build_learnt(material, facts),
             load_known(companion.pk, facts.known) or [],
             now=now,
             zone=zone,
@@ -303,7 +303,7 @@ def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -
     if facts is None:
         return []
     known = load_known(companion.pk, facts.known) or []
-    return list_facts(facts.learnt, _build_learnt(material, facts), material.names, known, whole)
+    return list_facts(facts.learnt, build_learnt(material, facts), material.names, known, whole)
 
 
 def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
