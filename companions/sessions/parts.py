@@ -27,11 +27,8 @@ from companions.sessions.drafts import (
 )
 from companions.sessions.transcript import build_talk, fingerprint_words, measure
 from memory.learning.answers import MAX_TITLE_FROM_TEXT, Diary, Edit, Facts, Sentence, Understanding
-from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
-from memory.learning.evidence import YES, without_echoes
-from memory.learning.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
     Drafted,
@@ -40,8 +37,11 @@ from memory.learning.requests import (
     render_understanding_request,
 )
 from memory.learning.revisions import apply_edits, load_holding, load_told_at, weigh_edits
-from memory.learning.secrets import redacted, secrets_in
-from memory.learning.sincerity import is_asked_to_be_forgotten
+from memory.learning.rules.boilerplate import is_boilerplate
+from memory.learning.rules.evidence import YES, without_echoes
+from memory.learning.rules.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
+from memory.learning.rules.secrets import redacted, secrets_in
+from memory.learning.rules.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
 from memory.learning.verification import ask_about, list_facts, make_key, stands, take_fitting
 from memory.models import Revision

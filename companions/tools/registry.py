@@ -26,7 +26,7 @@ from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_t
 from companions.tools.more_tools import GROUPS
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
-from memory.learning.secrets import holds_secret
+from memory.learning.rules.secrets import holds_secret
 from providers.selection import get_provider
 from providers.tokens import keep_fitting
 from text.strings import is_storable

@@ -10,7 +10,7 @@ from memory.consolidation.agreement import Agreement, compare, is_about_the_same
 from memory.consolidation.candidates import Answer, Insight, Merge, Pair, Review
 from memory.consolidation.insights import Drawn, select_insights
 from memory.goals import update_goal
-from memory.learning.evidence import DOUBTFUL_CONFIDENCE, YES
+from memory.learning.rules.evidence import DOUBTFUL_CONFIDENCE, YES
 from memory.learning.verdicts import MAX_QUOTES
 from memory.learning.verification import stands
 from memory.models import Change, Consolidation, Memory, Pursuit

@@ -19,7 +19,7 @@ from accounts.models import ModelCall
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
 from memory.learning.answers import each, text
-from memory.learning.boilerplate import is_boilerplate
+from memory.learning.rules.boilerplate import is_boilerplate
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured

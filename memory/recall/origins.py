@@ -10,7 +10,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import JSONObject
 
-from memory.learning.sincerity import GAME_LINES, is_in_game
+from memory.learning.rules.sincerity import GAME_LINES, is_in_game
 from memory.models import Change, Memory, Page
 from memory.recall.recall import Found
 from memory.recall.traits import DENIAL, terms

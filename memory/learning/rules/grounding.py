@@ -8,7 +8,7 @@ import regex
 
 from memory.language import HAN, any_word_of, groups_of, pattern_of, words_of
 from memory.learning.answers import Sentence
-from memory.learning.secrets import holds_secret, redacted
+from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
 from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
