@@ -11,12 +11,12 @@ from django.utils.translation import gettext as _
 
 from accounts.limits.usage import NO_TOKENS
 from companions.answers.emotion_tags import without_tags
-from companions.archives.storage import estimate_bytes, require_storage
+from companions.archives.limits import estimate_bytes, require_storage
 from companions.conversations.messages import say_all
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
-from companions.pasts.weaving import weave_in
+from companions.pasts.placement import weave_in
 from database.journal import everywhere
 from memory.embedding import select_unembedded
 from memory.forgotten import load_forgotten
