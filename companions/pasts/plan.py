@@ -11,7 +11,6 @@ from hashlib import sha256
 
 from companions.answers.emotion_tags import without_tags
 from companions.moments import is_moment
-from companions.pasts.log_import import SESSION_GAP
 from pasts.past import Past, PastMessage
 from providers.tokens import estimate
 from text.strings import one_line, shorten, storable
@@ -19,7 +18,8 @@ from text.strings import one_line, shorten, storable
 STEP = timedelta(minutes=1)  # between messages without a time
 LEAST_STEP = timedelta(microseconds=1)  # so that no message is said before the one that it follows
 PAST_GAP = timedelta(days=1)  # between talks without times
-SESSION_MESSAGES = 200  # after which a session ends, even without a silence
+SESSION_GAP = timedelta(hours=8)  # a silence after which a session ends
+SESSION_MESSAGES = 200  # after which it ends even without one
 NAME_CHARACTERS = 80
 FIRST_MESSAGES = 4  # by which a talk without an id is identified
 SHORTEST_BRANCH = 2  # messages: a single alternative answer is shown at the chosen one, and needs no branch
