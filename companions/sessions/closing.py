@@ -70,11 +70,14 @@ def run(closing_id: UUID, clock: Clock) -> None:
 
 
 class Standing(NamedTuple):
-    """An open closing with its material and the drafts made from it so far."""
+    """An open closing with its material, the drafts made from it so far, and the name of the part to draft next; empty
+    if none is missing.
+    """
 
     closing: Closing
     material: Material
     drafts: Drafts
+    missing: str
 
 
 def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
@@ -88,6 +91,8 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
         if made is None:
             return
         standing = advance(closing_id, now, **made)
+        if standing and not standing.missing:
+            standing = advance(closing_id, now)
     if standing:
         lease.release(lease.clock() + RETRY_DELAY)
 
@@ -97,7 +102,7 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
 
     Return an empty dict if the messages changed meanwhile, and None if the model may not be asked now.
     """
-    closing, material, drafts = standing
+    closing, material, drafts, part = standing
     while measure(material.unlearnt) > material.room:
         if not _may_ask(closing, lease):
             return None
@@ -106,10 +111,10 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
         closing.session.refresh_from_db(fields=["summary", "summarised_until"])
         material = gather(closing)
         drafts = Drafts.load(closing, material)
+        part = drafts.find_missing(material)
     if not _may_ask(closing, lease):
         return None
     require_model()  # or the texts would be embedded each time in vain
-    part = drafts.find_missing(material)
     try:
         match part:
             case "diary":
@@ -164,10 +169,12 @@ def _note_failure(lease: Lease, code: str) -> None:
 @transaction.atomic
 def advance(closing_id: UUID, now: datetime, **made: Any) -> Standing | None:
     """Keep the newly made drafts, by part, and the earlier ones, each if what it was made from has not changed; so
-    nothing deleted comes back. If a part is missing, return the closing; otherwise end the session and return None.
+    nothing deleted comes back. Return the closing with its valid drafts.
 
-    No parts are needed if the user said nothing that may be told, or if the closing is forgetful: then the session's
-    messages are deleted. Return None as well if the closing is done or gone.
+    If no part is missing and none is new, end the session and return None: the last draft is kept in a transaction of
+    its own, so that a crash while the session ends costs no further call. No parts are needed if the user said nothing
+    that may be told, or if the closing is forgetful: then the session's messages are deleted. Return None as well if
+    the closing is done or gone.
     """
     closing = _hold_closing(closing_id)
     if closing is None:
@@ -180,10 +187,11 @@ def advance(closing_id: UUID, now: datetime, **made: Any) -> Standing | None:
     elif material.is_worth_telling:
         closing.drafts = {**closing.drafts, **Drafts(**made).dump()}
         drafts = Drafts.load(closing, material)
-        if drafts.find_missing(material):
+        missing = drafts.find_missing(material)
+        if made or missing:
             closing.drafts = drafts.dump()
             Closing.objects.filter(pk=closing.pk).update(drafts=closing.drafts)
-            return Standing(closing, material, drafts)
+            return Standing(closing, material, drafts, missing)
         _learn(material, drafts, now)
         closing.session.title = _keep_diary(material, drafts, now)
     _end_session(closing, now)
