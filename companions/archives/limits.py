@@ -19,7 +19,7 @@ from companions.lore.editing import BOOKS_EACH
 from companions.models import Companion, Lorebook, Session, Waking
 from memory.models import Consolidation, DiaryEntry
 
-MOST_WORK = 2_000  # of one kind: the longest due is done first, so more would hold up others
+MAX_WORK = 2_000  # of one kind: the longest due is done first, so more would hold up others
 MESSAGE_BYTES = 1_000  # that a message and its memory take beside the text, which both hold
 
 
@@ -34,10 +34,10 @@ def require_limits(user: User, companion_id: UUID) -> None:
     counts = {
         "timers": (timers.get_planned(companion_id).count(), timers.MAX_ACTIVE + len(timers.PREDEFINED)),
         "lorebooks": (Lorebook.objects.owned_by(user).count(), BOOKS_EACH),
-        "wakings": (Waking.objects.waiting().filter(companion=companion_id).count(), MOST_WORK),
-        "nights": (nights.filter(state=Consolidation.State.WAITING).count(), MOST_WORK),
-        "sessions": (Session.everywhere.filter(companion=companion_id, ended_at=None).count(), MOST_WORK),
-        "diary": (DiaryEntry.objects.filter(companion=companion_id, is_stale=True).count(), MOST_WORK),
+        "wakings": (Waking.objects.waiting().filter(companion=companion_id).count(), MAX_WORK),
+        "nights": (nights.filter(state=Consolidation.State.WAITING).count(), MAX_WORK),
+        "sessions": (Session.everywhere.filter(companion=companion_id, ended_at=None).count(), MAX_WORK),
+        "diary": (DiaryEntry.objects.filter(companion=companion_id, is_stale=True).count(), MAX_WORK),
         "lore_entries": (max((held for (held,) in books), default=0), MAX_ENTRIES),
     }
     for name, (count, most) in counts.items():

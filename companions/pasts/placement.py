@@ -11,7 +11,7 @@ from django.db import connection
 
 from companions.conversations.messages import WALK
 from companions.models import Branch, Companion, Conversation, Message, PastImport
-from companions.pasts.plan import SHORTEST_BRANCH, Plan
+from companions.pasts.plan import MIN_BRANCH_MESSAGES, Plan
 
 MAX_BRANCHES = 1_000  # of one import; further alternatives are still shown at the message that they replace
 EVERYTHING = 1_000_000
@@ -62,11 +62,11 @@ def _load_steps(conversation: Conversation) -> list[Step]:
 
 
 def make_branches(companion: Companion, past: PastImport, plan: Plan, places: Mapping[str, UUID]) -> None:
-    """Make a branch of each alternative of at least SHORTEST_BRANCH messages, in all at most MAX_BRANCHES.
+    """Make a branch of each alternative of at least MIN_BRANCH_MESSAGES messages, in all at most MAX_BRANCHES.
 
     `places` are the ids of the messages by their keys. It may be called again. Call it with the companion held.
     """
-    wanted = [places[key] for key, length in plan.leaves if length >= SHORTEST_BRANCH and key in places][
+    wanted = [places[key] for key, length in plan.leaves if length >= MIN_BRANCH_MESSAGES and key in places][
         :MAX_BRANCHES
     ]
     ends = Message.everywhere.filter(pk__in=wanted, job=past.job_id, is_asleep=True)

@@ -44,7 +44,7 @@ PLAIN_CHARACTERS = frozenset("".join(words_of("plain_characters")))
 PLAIN_TERMS = frozenset(
     term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
 )
-MOST_NOVEL = {False: 0.4, True: 0.5}  # share of a sentence's terms, or of a Chinese one's characters
+MAX_NOVELTY = {False: 0.4, True: 0.5}  # share of a sentence's terms, or of a Chinese one's characters
 MADE_UP_NOVELTY = 0.8
 INTERVAL = pattern_of("interval")
 PEOPLES = groups_of("peoples")
@@ -64,7 +64,9 @@ def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Coll
     said = _join_said(talk, known, names)
     if is_made_up(text, talk, known, names):
         return False
-    return bool(FIRST_PERSON.search(text)) or measure_novelty(text, said) < MOST_NOVEL[bool(HAN.search(text))]
+    return (
+        bool(FIRST_PERSON.search(text)) or measure_novelty(text, said) < MAX_NOVELTY[bool(HAN.search(text))]
+    )
 
 
 def is_made_up(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
