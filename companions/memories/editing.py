@@ -1,7 +1,8 @@
-"""A person's changes to their companion's memory, documents and diary, each with the companion locked."""
+"""A person's changes to their companion's memory, documents and diary. They hold on every branch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
@@ -20,7 +21,34 @@ from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
-from memory.store import undo_retraction
+from memory.models.core_memory import By
+from memory.store import keep_fact, undo_retraction
+
+T = TypeVar("T")
+
+
+@everywhere()
+def add_fact(companion: Companion, text: str, now: datetime, happened_at: datetime | None = None) -> Memory:
+    """Save a fact that the person adds, and return its memory."""
+    return keep_fact(companion.pk, text, happened_at or now, now, zone=companion.user.zone)
+
+
+@everywhere()
+def mark(memory: Memory, **marks: bool | int) -> None:
+    """Set the memory's `is_pinned` or `importance`, or both."""
+    for name, value in marks.items():
+        setattr(memory, name, value)
+    memory.save(update_fields=list(marks))
+
+
+@everywhere()
+def edit_core_memory(companion: Companion, edit: Callable[..., T], name: str, **fields: Any) -> T:
+    """Write or delete the slot or block of this name by `edit`, a function of `memory.core_memory`; return its result.
+
+    Raise CoreMemoryError.
+    """
+    lock(companion.pk)
+    return edit(companion.pk, name, by=By.USER, **fields)
 
 
 @erasing()
