@@ -12,13 +12,12 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.rates import admit_to
 from companions import access
-from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Moment, Text
+from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Moment, Out, Text
 from companions.models import Job
 from companions.pasts import log_import
 from companions.sessions.requests import close
 
 router = Router(tags=["logs"])
-Out = dict[str, object]
 
 
 class LogLineIn(Schema):

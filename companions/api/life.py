@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.api.schemas import ListOut, Moment, describe_choices, list_rows
+from companions.api.schemas import ListOut, Moment, Out, describe_choices, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate_merged
@@ -22,7 +22,6 @@ router = Router()
 my_router = Router(tags=["me"])
 INNER_STATE = "/{uuid:companion_id}/inner-state"
 SETTINGS = "/{uuid:companion_id}/life/settings"
-Out = dict[str, Any]
 
 
 class ToolOut(Schema):

@@ -16,7 +16,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.usage import admit_work
 from companions import access, deletion
-from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, list_rows
+from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, Out, list_rows
 from companions.conversations.editing import correct_memory
 from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
@@ -34,7 +34,6 @@ from memory.recall.recall import recall, record
 router = Router(tags=["memories"])
 MEMORIES = "/{uuid:companion_id}/memories"
 MEMORY = MEMORIES + "/{uuid:memory_id}"
-Out = dict[str, object]
 
 
 WithMessage = Annotated[

@@ -21,6 +21,7 @@ from memory.recall.recall import Found
 from text.strings import check_storable
 
 Item = TypeVar("Item")
+Out = dict[str, Any]  # the fields of a schema
 
 
 def _check_filled(text: str) -> str:

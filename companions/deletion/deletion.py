@@ -29,8 +29,6 @@ messages_hidden = Signal()
 
 
 MAX_AT_ONCE = 500
-# Forgetting a memory of these kinds does not hide the messages that it sums up.
-SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
 
 
 def delete_message(message: Message, now: datetime) -> None:
@@ -95,7 +93,7 @@ def forget_many(
     chosen = Memory.everywhere.of(companion_id).filter(pk__in=ids).defer("entry")
     memories = list(chosen.select_related("message").prefetch_related("sources"))
     said = {memory.message.pk: memory.message for memory in memories if memory.message}
-    learnt = (memory for memory in memories if not memory.message and memory.kind not in SUMMARIES)
+    learnt = (memory for memory in memories if not memory.message and memory.kind not in Memory.SUMMARIES)
     sources = {message.pk: message for memory in learnt for message in memory.sources.all()}
     if with_messages:
         remove(companion, now, messages=[*{**sources, **said}.values()], memories=memories)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
+from companions.deletion import delete_messages, forget_gists, forget_many
 from companions.deletion.dependents import find_scope
 from companions.deletion.traces import erase_from_journal
 from companions.deletion.withdrawal import clear_summaries, conceal
@@ -73,7 +73,7 @@ def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
 
 def hides_sources(memory: Memory) -> bool:
     """Return whether hiding the memory hides the messages that it was learnt from; a summary hides none of them."""
-    return memory.message_id is None and memory.kind not in SUMMARIES and memory.sources.exists()
+    return memory.message_id is None and memory.kind not in Memory.SUMMARIES and memory.sources.exists()
 
 
 def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:

@@ -21,7 +21,6 @@ MAX_DEPTH = 4  # levels by which a part is indented at most
 MAX_PARENTS = 100
 CIRCLE = _("A goal cannot be part of itself or of one of its own parts.")
 NO_GOAL = _("It can only be part of another goal of the same companion.")
-ENDED = (Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP)
 RANKS = {Pursuit.Status.UNDER_WAY: 0, Pursuit.Status.NEW: 1, Pursuit.Status.DONE: 2}
 
 
@@ -80,7 +79,7 @@ def _order(pursuit: Pursuit) -> tuple[int, float, int]:
 
 def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
     """Return the ideas, most exciting first, those that are done or given up last."""
-    return sorted(ideas, key=lambda idea: (idea.status in ENDED, -idea.excitement, *_order(idea)))
+    return sorted(ideas, key=lambda idea: (idea.status in Pursuit.ENDED, -idea.excitement, *_order(idea)))
 
 
 @everywhere()

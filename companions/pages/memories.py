@@ -355,7 +355,7 @@ def _ask_to_delete(
         "count": count,
         "has_gists": chosen.filter(kind=Memory.Kind.GIST).exists(),
         "has_messages": chosen.exclude(message=None).exists()
-        or chosen.exclude(kind__in=deletion.SUMMARIES).filter(sources__isnull=False).exists(),
+        or chosen.exclude(kind__in=Memory.SUMMARIES).filter(sources__isnull=False).exists(),
         "form": form,
     }
     status = UNPROCESSABLE if form.is_bound and not request.htmx else 200

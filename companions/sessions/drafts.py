@@ -27,6 +27,7 @@ from memory.learning.diary import UNTITLED, Sentences
 from memory.learning.neighbours import select_showable
 from memory.learning.revisions import current
 from memory.learning.talk import Talk
+from memory.learning.verdicts import CHANGES
 from memory.learning.verification import make_key
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.recall.traits import tells_nothing
@@ -36,7 +37,6 @@ PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for me
 Draft = TypeVar("Draft", "DiaryDraft", "FactsDraft", "VerificationDraft", "UnderstandingDraft")
 MIN_UNDERSTOOD = 20  # messages of the user's after which self-concept and profile are reviewed again
 UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after this time
-CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
 @dataclass(frozen=True, slots=True)

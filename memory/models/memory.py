@@ -107,6 +107,7 @@ class Memory(models.Model):
         COMPANION = "companion", _("companion")
 
     MIRRORS = (Kind.SAID, Kind.DIARY, Kind.GIST)  # they mirror a message, a diary entry or a page
+    SUMMARIES = (Kind.DIARY, Kind.GIST, Kind.INSIGHT)  # they sum up much, and repeat nothing
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="memories")

@@ -10,7 +10,7 @@ from memory.language import HAN, any_word_of, groups_of, pattern_of, words_of
 from memory.learning.answers import Sentence
 from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
-from memory.recall.traits import FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
+from memory.recall.traits import FIGURE, FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
 from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
 from text.strings import folded, has_words
 
@@ -18,7 +18,6 @@ CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
 STARTS = regex.compile(
     r"(?<=(?:^|(?<!\b(?:Mr|Mrs|Ms|Dr|St|Prof))[.]|[!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)"
 )
-DIGITS = regex.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = regex.compile(r"《([^》]{1,80})》")
 SUBJECT_NAME, CALLED_NAME = pattern_of("subject_name"), pattern_of("called_name")
 FAMILIAR_NAME, NUMERALS = pattern_of("familiar_name"), pattern_of("numerals")
@@ -263,7 +262,7 @@ def numbers_in(text: str) -> set[str]:
     A run of more than 20 Chinese numerals is returned as it is written.
     """
     plain = COUNTED.sub(lambda match: HAN_COUNTS[match[0]], folded(text))
-    found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in DIGITS.finditer(plain)}
+    found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in FIGURE.finditer(plain)}
     found |= {str(_read_words(match)) for match in WORDED.finditer(plain)} - {"1"}
     for numeral in NUMERALS.findall(plain):
         found.add(str(_value(numeral)) if len(numeral) <= MAX_NUMERALS else numeral)
