@@ -14,6 +14,7 @@ from companions.life.inner_state import get_newest
 from companions.life.reflection import shorten_state
 from companions.models import Closing, Companion, InnerState, Message, PastImport, Session
 from companions.sessions.transcript import (
+    build_talk,
     find_names,
     fingerprint_words,
     measure_room,
@@ -129,6 +130,11 @@ class Material:
             (self.persona, self.entry_before, self.state_before), earlier, key=lambda it: sum(map(len, it))
         )
         return measure_room(self.session.summary, *beside)
+
+    def build_talk(self, messages: Sequence[Message]) -> Talk:
+        """Return these messages as a model is shown them."""
+        companion = self.companion
+        return build_talk(companion.pk, messages, companion.user.zone, self.room, self.names)
 
 
 def gather(closing: Closing) -> Material:
