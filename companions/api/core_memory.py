@@ -8,7 +8,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import Text
+from companions.api.schemas import FullListOut, Text
 from companions.memories.editing import edit_core_memory
 from memory import core_memory
 from memory.models import Block, Slot
@@ -16,7 +16,6 @@ from memory.models.core_memory import SLOT_CHARACTERS, By
 
 router = Router(tags=["always in mind"])
 SLOT, BLOCK = "/{uuid:companion_id}/slots", "/{uuid:companion_id}/blocks"
-NEXT = Field(None, description="Always null: the list is returned in full.")
 
 
 class SlotIn(Schema):
@@ -30,9 +29,8 @@ class SlotOut(Schema):
     changed_at: datetime
 
 
-class SlotsOut(Schema):
-    items: list[SlotOut]
-    next: str | None = NEXT
+class SlotsOut(FullListOut[SlotOut]):
+    pass
 
 
 class BlockIn(Schema):
@@ -56,9 +54,8 @@ class BlockOut(Schema):
     changed_at: datetime
 
 
-class BlocksOut(Schema):
-    items: list[BlockOut]
-    next: str | None = NEXT
+class BlocksOut(FullListOut[BlockOut]):
+    pass
 
 
 @router.get(SLOT, response=SlotsOut, operation_id="list_slots", summary="List the slots, by name")

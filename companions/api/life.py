@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.api.schemas import ListOut, Moment, Out, describe_choices, list_rows
+from companions.api.schemas import FullListOut, ListOut, Moment, Out, describe_choices, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate_merged
@@ -186,9 +186,8 @@ class NoticeOut(Schema):
     made_at: datetime
 
 
-class NoticesOut(Schema):
-    items: list[NoticeOut]
-    next: str | None = Field(None, description="Always null: the list is returned in full.")
+class NoticesOut(FullListOut[NoticeOut]):
+    pass
 
 
 @router.get(

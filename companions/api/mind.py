@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import FILE, Out, Text, describe_form
+from companions.api.schemas import FILE, FullListOut, Out, Text, describe_form
 from companions.minds.choice import get_mind
 from companions.minds.editing import change_mind, list_providers
 from companions.minds.preset_files import MAX_BYTES, read_preset
@@ -63,9 +63,8 @@ class PresetOut(Schema):
     sampling: SamplingFields
 
 
-class PresetsOut(Schema):
-    items: list[PresetOut]
-    next: str | None = Field(None, description="Always null: the list is returned in full.")
+class PresetsOut(FullListOut[PresetOut]):
+    pass
 
 
 class DailyUseOut(Schema):

@@ -58,6 +58,13 @@ class ListOut(Schema, Generic[Item]):
     next: str | None
 
 
+class FullListOut(Schema, Generic[Item]):
+    """A list without pages."""
+
+    items: list[Item]
+    next: str | None = Field(None, description="Always null: the list is returned in full.")
+
+
 def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, object]:
     """Return a page of the rows, newest first by `time_field`, as the fields of `ListOut`."""
     items, next_cursor = paginate(rows, time_field, query)
