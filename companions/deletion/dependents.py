@@ -172,9 +172,9 @@ def find_scope(
     companion: Companion,
     now: datetime,
     *,
-    messages: Collection[Message] = (),
-    sources: Collection[Message] = (),
-    memories: Collection[Memory] = (),
+    messages: Collection[Message],
+    sources: Collection[Message],
+    memories: Collection[Memory],
     hides: bool = False,
 ) -> tuple[DeletionScope, list[Message]]:
     """Return the scope of deleting or hiding these: with the reminders of them, and the memories of all these messages.
