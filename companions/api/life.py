@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.api.schemas import FullListOut, ListOut, Moment, Out, describe_choices, list_rows
+from companions.api.schemas import FullListOut, ListOut, Out, Timestamp, describe_choices, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate_merged
@@ -167,7 +167,7 @@ class LifePatch(Schema):
 
 
 class ReadIn(Schema):
-    until: Moment | None = Field(
+    until: Timestamp | None = Field(
         None, description="Mark what was said up to this time as read; if omitted, everything."
     )
 

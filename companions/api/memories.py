@@ -16,7 +16,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.usage import admit_work
 from companions import access, deletion
-from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, Out, list_rows
+from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Out, Timestamp, list_rows
 from companions.conversations.editing import correct_memory
 from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
@@ -53,7 +53,7 @@ class SourceOut(Schema):
 
 class MemoryIn(Schema):
     text: FilledText = Field(max_length=8_000)
-    happened_at: Moment | None = None
+    happened_at: Timestamp | None = None
 
 
 class MemoryPatch(Schema):
@@ -63,7 +63,7 @@ class MemoryPatch(Schema):
         None, description="Whether the memory, and what was derived from it alone, is withheld from models."
     )
     importance: int | None = Field(None, ge=1, le=10, description="From 1 to 10; 5 is the default.")
-    happened_at: Moment | None = None
+    happened_at: Timestamp | None = None
 
 
 class QuoteOut(Schema):
@@ -103,13 +103,13 @@ class MemoriesOut(ListOut[MemoryOut]):
 
 
 class MemoryFilterIn(Schema):
-    since: Moment | None = Field(None, description="Only what happened at or after this time.")
-    until: Moment | None = Field(None, description="Only what happened before this time.")
+    since: Timestamp | None = Field(None, description="Only what happened at or after this time.")
+    until: Timestamp | None = Field(None, description="Only what happened before this time.")
     speaker: Memory.Speaker | None = Field(None, description="Only what this speaker said.")
     message_ids: list[UUID] = Field(
         [], max_length=100, description="Only what comes from one of these messages."
     )
-    as_of: Moment | None = Field(
+    as_of: Timestamp | None = Field(
         None, description="Only what had happened by this time and was still true then."
     )
 
