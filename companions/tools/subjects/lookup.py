@@ -9,8 +9,8 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Valid
 
 from companions.moments import FIRST_YEAR, LAST_YEAR
 from companions.tools.bounds import count_tokens, count_tokens_left, take_fitting
-from companions.tools.documents import read_pages, search_gists
 from companions.tools.provenance import record_shown, render_originals
+from companions.tools.subjects.documents import read_pages, search_gists
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry, Memory
