@@ -161,7 +161,7 @@ def delete_companion(companion: Companion) -> None:
 
     def delete() -> None:
         lift_statement_timeout()
-        lock(companion.pk)
+        companion.lock()
         # Embedding locks memories and then needs the companion: locking the memories here, too, avoids a deadlock.
         list(Memory.everywhere.of(companion.pk).select_for_update().order_by("pk").values_list("pk"))
         scrub_all(companion.pk)

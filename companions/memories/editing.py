@@ -47,7 +47,7 @@ def edit_core_memory(companion: Companion, edit: Callable[..., T], name: str, **
 
     Raise CoreMemoryError.
     """
-    lock(companion.pk)
+    companion.lock()
     return edit(companion.pk, name, by=By.USER, **fields)
 
 
@@ -94,7 +94,7 @@ def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
 @everywhere()
 def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> None:
     """Undo the forgetting or revision of a memory, or of its slot. Raise UndoError or CoreMemoryError."""
-    lock(companion.pk)
+    companion.lock()
     mine = Retraction.objects.filter(companion=companion, memory=memory_id)
     retraction = mine.select_related("memory__replaced_by").first()
     if retraction is None:
@@ -105,7 +105,7 @@ def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> 
 @everywhere()
 def write_revision(companion: Companion, about: str, texts: Sequence[str], now: datetime) -> Revision:
     """Save the user's version of self-concept or user profile; return the newest revision if nothing has changed."""
-    lock(companion.pk)
+    companion.lock()
     return revisions.rewrite(companion.pk, about, texts, now)
 
 
@@ -115,7 +115,7 @@ def restore_revision(companion: Companion, revision: Revision, now: datetime) ->
 
     The content is read again under the lock, as a concurrent deletion may have removed something from it.
     """
-    lock(companion.pk)
+    companion.lock()
     stored = Revision.objects.of(companion.pk, revision.about).get(pk=revision.pk)
     return revisions.restore(stored, now)
 
@@ -127,7 +127,7 @@ def give_document(companion: Companion, title: str, text: str, now: datetime) ->
     """Store a document with its pages, enqueue the writing of their gists, and return it. Raise DocumentError."""
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
-        if not lock(companion.pk):
+        if not companion.lock():
             raise DocumentError("no_such_companion", _("You have no such companion."), 404)
         document = store_document(companion.pk, given, now)
         enqueue("companions.tasks.write_gists", str(document.pk))

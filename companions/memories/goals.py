@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from companions.errors import PursuitError
 from companions.models import Companion
-from companions.models.companion import lock
 from database.journal import everywhere
 from memory.goals import PURSUED, begin_goal, update_goal
 from memory.models import Memory, Pursuit
@@ -85,7 +84,7 @@ def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
 @everywhere()
 def add(companion: Companion, kind: Memory.Kind, text: str, now: datetime) -> Pursuit:
     """Create a goal or an idea that the person adds."""
-    lock(companion.pk)
+    companion.lock()
     return begin_goal(companion.pk, kind, text, now, [], companion.user.zone, Pursuit.Origin.PERSON)
 
 
@@ -95,7 +94,7 @@ def update(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], no
 
     Raise Pursuit.DoesNotExist or PursuitError.
     """
-    lock(companion.pk)
+    companion.lock()
     pursuit = load_pursuits(companion).get(memory=memory_id)
     if "parent_id" in changes:
         pursuit.parent = _find_parent(companion, pursuit, changes["parent_id"])

@@ -134,7 +134,7 @@ def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetim
     contradicted, repeated = find_contradicted(pairs, words), find_repeated(pairs, words)
     call_id = charge.calls[0].pk
     with transaction.atomic():
-        lock(companion.pk)
+        companion.lock()
         ids = {memory.pk for memory in known} | {pair.memory.pk for pair in pairs}
         still_known = select_known(companion.pk).filter(pk__in=ids)
         if not _is_unchanged(session, batch) or still_known.count() < len(ids):
