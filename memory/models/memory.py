@@ -36,6 +36,13 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         """Return what was learnt: the memories that do not merely mirror a message, a diary entry or a page."""
         return self.exclude(kind__in=Memory.MIRRORS)
 
+    def visible_to_models(self) -> "MemoryQuerySet":
+        """Return the memories that models may see, each with its message: none that is private or whose message is
+        hidden.
+        """
+        visible = self.filter(is_private=False).exclude(message__is_hidden=True)
+        return visible.select_related("message").defer("entry")
+
     def as_of(self, moment: datetime) -> "MemoryQuerySet":
         """Return the memories that held at `moment`: they had happened, and had not been closed."""
         return self.filter(models.Q(closed_at=None) | models.Q(closed_at__gt=moment), happened_at__lte=moment)
