@@ -120,7 +120,7 @@ class Occasion:
                 sentence = gettext(
                     "This idea is a joy, and nobody has looked at it for a while: “%(memory)s”"
                 )
-            case _:
+            case Drive.GOAL:
                 sentence = gettext("This goal is under way, and has stood still for two weeks: “%(memory)s”")
         return sentence % {"days": self.silent_days, "memory": memory}
 

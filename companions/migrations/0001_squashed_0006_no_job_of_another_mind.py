@@ -36,8 +36,8 @@ class Migration(migrations.Migration):
                     models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False),
                 ),
                 ("name", models.CharField(max_length=80, verbose_name="name")),
-                ("persona", models.TextField(blank=True, max_length=20000, verbose_name="persona")),
-                ("greeting", models.TextField(blank=True, max_length=4000, verbose_name="greeting")),
+                ("persona", models.TextField(blank=True, max_length=40000, verbose_name="persona")),
+                ("greeting", models.TextField(blank=True, max_length=12000, verbose_name="greeting")),
                 (
                     "tint",
                     models.PositiveSmallIntegerField(
@@ -220,7 +220,11 @@ class Migration(migrations.Migration):
                 (
                     "kind",
                     models.CharField(
-                        choices=[("import_log", "import of a log"), ("close", "closing of a session")],
+                        choices=[
+                            ("import_log", "import of a log"),
+                            ("import_past", "import of a past"),
+                            ("close", "closing of a session"),
+                        ],
                         max_length=16,
                         verbose_name="kind",
                     ),
@@ -530,7 +534,12 @@ class Migration(migrations.Migration):
                     "outcome",
                     models.CharField(
                         blank=True,
-                        choices=[("spoke", "spoke"), ("silent", "stayed silent"), ("held", "held back")],
+                        choices=[
+                            ("spoke", "spoke"),
+                            ("silent", "stayed silent"),
+                            ("held", "held back"),
+                            ("reminded", "Kith reminded"),
+                        ],
                         max_length=16,
                         verbose_name="outcome",
                     ),

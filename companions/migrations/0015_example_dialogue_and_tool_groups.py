@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="companion",
             name="example_dialogue",
-            field=models.TextField(blank=True, max_length=8000, verbose_name="example dialogue"),
+            field=models.TextField(blank=True, max_length=20000, verbose_name="example dialogue"),
         ),
         migrations.AddField(
             model_name="session",

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("companions", "0034_room_to_fall_asleep"),
-        ("files", "0003_attachments"),
+        ("files", "0001_squashed_0002_what_lost_its_content"),
         ("memory", "0015_branches"),
     ]
 

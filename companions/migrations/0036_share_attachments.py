@@ -23,7 +23,7 @@ def delete_copies(apps: Apps, editor: BaseDatabaseSchemaEditor) -> None:
 class Migration(migrations.Migration):
     dependencies = [
         ("companions", "0035_attachments"),
-        ("files", "0003_attachments"),
+        ("files", "0001_squashed_0002_what_lost_its_content"),
         ("memory", "0017_goals_of_a_person"),
     ]
 

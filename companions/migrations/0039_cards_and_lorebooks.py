@@ -12,7 +12,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("companions", "0038_where_a_change_belongs"),
-        ("files", "0004_cards_and_lorebooks"),
+        ("files", "0001_squashed_0002_what_lost_its_content"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -94,21 +94,6 @@ class Migration(migrations.Migration):
             model_name="reply",
             name="lore",
             field=models.JSONField(blank=True, default=dict, verbose_name="lore"),
-        ),
-        migrations.AlterField(
-            model_name="companion",
-            name="example_dialogue",
-            field=models.TextField(blank=True, max_length=20000, verbose_name="example dialogue"),
-        ),
-        migrations.AlterField(
-            model_name="companion",
-            name="greeting",
-            field=models.TextField(blank=True, max_length=12000, verbose_name="greeting"),
-        ),
-        migrations.AlterField(
-            model_name="companion",
-            name="persona",
-            field=models.TextField(blank=True, max_length=40000, verbose_name="persona"),
         ),
         migrations.CreateModel(
             name="Card",

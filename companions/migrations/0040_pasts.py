@@ -15,19 +15,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterField(
-            model_name="job",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("import_log", "import of a log"),
-                    ("import_past", "import of a past"),
-                    ("close", "closing of a session"),
-                ],
-                max_length=16,
-                verbose_name="kind",
-            ),
-        ),
         migrations.CreateModel(
             name="PastImport",
             fields=[
@@ -41,6 +28,8 @@ class Migration(migrations.Migration):
                         choices=[
                             ("sillytavern", "a chat from SillyTavern"),
                             ("chatgpt", "conversations from ChatGPT"),
+                            ("claude", "conversations from Claude"),
+                            ("deepseek", "conversations from DeepSeek"),
                             ("character_ai", "chats from Character.AI"),
                             ("risuai", "chats from RisuAI"),
                             ("koboldai", "a story from KoboldAI Lite"),
@@ -181,6 +170,8 @@ class Migration(migrations.Migration):
                         choices=[
                             ("sillytavern", "a chat from SillyTavern"),
                             ("chatgpt", "conversations from ChatGPT"),
+                            ("claude", "conversations from Claude"),
+                            ("deepseek", "conversations from DeepSeek"),
                             ("character_ai", "chats from Character.AI"),
                             ("risuai", "chats from RisuAI"),
                             ("koboldai", "a story from KoboldAI Lite"),

@@ -42,6 +42,8 @@ class Waking(models.Model):
         IDEA = "idea", _("an idea that it likes")
         GOAL = "goal", _("a goal that stands still")
 
+    WITHOUT_SUBJECT = ("", Drive.LONG_SILENCE)  # the drives that are about no memory
+
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")
         DONE = "done", _("done")
@@ -135,5 +137,4 @@ class Waking(models.Model):
     @property
     def has_lost_subject(self) -> bool:
         """Whether the waking's drive is about a memory that is now deleted, closed, or kept from models."""
-        has_subject = self.drive in Waking.Drive.values and self.drive != Waking.Drive.LONG_SILENCE
-        return has_subject and self.subject is None
+        return self.drive not in self.WITHOUT_SUBJECT and self.subject is None

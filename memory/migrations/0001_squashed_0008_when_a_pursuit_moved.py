@@ -635,7 +635,12 @@ class Migration(migrations.Migration):
                 (
                     "origin",
                     models.CharField(
-                        choices=[("talk", "conversation"), ("reflection", "reflection"), ("night", "night")],
+                        choices=[
+                            ("talk", "conversation"),
+                            ("reflection", "reflection"),
+                            ("night", "night"),
+                            ("person", "user"),
+                        ],
                         default="talk",
                         max_length=16,
                         verbose_name="origin",

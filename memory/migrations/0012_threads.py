@@ -8,7 +8,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("companions", "0016_a_reminder_of_kiths_own"),
+        ("companions", "0015_example_dialogue_and_tool_groups"),
         ("memory", "0011_retractions"),
     ]
 

@@ -17,7 +17,7 @@ from config.management.commands.translate import (
     read_catalog,
 )
 
-PLACEHOLDER = re.compile(r"%\(\w+\)s|</?\w+>")
+PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|</?\w+>")
 
 
 def keys(catalog: Catalog) -> set[tuple[str | None, str | tuple[str, ...]]]:

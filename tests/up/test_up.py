@@ -1,5 +1,6 @@
 """The whole of `make up` as a person has it: started, hurt, killed and stopped."""
 
+import json
 import os
 import re
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -37,6 +39,13 @@ def test_a_whole_day_with_kith(up: Up) -> None:
     assert "not a language" in up.said
     assert str(up.home / "mail") in up.said
     assert up.health()[0] == 200
+    stamps = [(up.home / name).stat().st_mtime_ns for name in ("static/.stamp", "prepared")]
+    assert stamps == sorted(
+        stamps
+    )  # the web process, which waits for the second, has loaded before the first
+    names = json.loads((up.home / "static/staticfiles.json").read_text())["paths"]
+    with urlopen(f"http://127.0.0.1:{up.port}/static/{names['css/base.css']}") as styles:
+        assert styles.status == 200
     logs = [path.name for path in (up.home / "logs").iterdir()]
     assert {"web.log", "worker.log", "postgres.log"} <= set(logs)
     for path in (*(up.home / "logs").iterdir(), *(path for path in up.home.iterdir() if path.is_file())):

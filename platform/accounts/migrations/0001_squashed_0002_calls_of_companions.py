@@ -241,6 +241,8 @@ class Migration(migrations.Migration):
                             ("consolidation", "consolidation"),
                             ("reflection", "reflection"),
                             ("waking", "waking"),
+                            ("comparison", "comparison of models"),
+                            ("trial", "try-out of a character"),
                             ("check", "check before sending"),
                         ],
                         max_length=16,

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0010_calls_of_comparisons"),
+        ("accounts", "0009_calls_of_a_provider"),
     ]
 
     operations = [

@@ -2,7 +2,7 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0012_calls_of_trials")]
+    dependencies = [("accounts", "0011_age_groups")]
 
     operations = [
         migrations.AlterModelOptions(

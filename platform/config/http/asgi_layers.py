@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cached_property
 from io import BytesIO
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils import timezone
 from whitenoise.middleware import WhiteNoiseMiddleware
+from whitenoise.responders import StaticFile
 
 from accounts.errors import GateError, RefusedError
 from accounts.limits.admission import address_of, arriving, identifying, step_aside, visiting
@@ -211,7 +213,13 @@ class StaticFiles:
     """
 
     def __init__(self, application: Application) -> None:
-        self._application, self._files = application, WhiteNoiseMiddleware().files
+        self._application = application
+
+    @cached_property
+    def _files(self) -> dict[str, StaticFile]:
+        """Return what is in STATIC_ROOT, by path, read when first asked for: a first start may still collect it."""
+        files: dict[str, StaticFile] = WhiteNoiseMiddleware().files
+        return files
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         file = self._files.get(scope["path"])

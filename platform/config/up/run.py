@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from config.up.engines import Engines
 from config.up.home import DISK_IS_FULL, cannot_write, find_settings, load_secrets, probe, write_private_file
 from config.up.model_choice import choose_chat, choose_embedding
-from config.up.ports import LOOPBACK, is_free, is_healthy
+from config.up.ports import is_free, is_healthy
 from config.up.processes import Program, die_with_parent
 from config.up.stores import choose_stores
 from config.up.supervisor import Supervisor, last_line, rotate
@@ -24,6 +24,7 @@ LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 LOAD_SECONDS = 900.0  # for a large model from a slow disk
 ENDS_BEFORE_READY = 3
+PREPARED_FILE = "prepared"  # exists while the tables are up to date and the web process may serve
 RUNNING_FILE = "running"  # the children's settings, which config.settings reads for manage.py beside them
 # glibc frees large blocks at once, and threads share one arena (only one runs at a time): saves 90 MB when idle.
 MALLOC = {
@@ -34,37 +35,16 @@ MALLOC = {
 PASSED_ON = ("SECRET_KEY", "KITH_ENCRYPTION_KEY", "KITH_VAPID_KEY")
 QUEUES = "life,learn,embed,bulk,celery"
 THREADS = 8
-FRAME_BYTES = 6_000_000  # the longest utterance of a call: a minute, 48,000 samples per second of two bytes
-CLOSE_SECONDS = 3  # for connections to end
 STOP_SECONDS = 15.0  # for connections and replies to end, or replies to be saved as interrupted
 
 
-def web_options(port: int) -> dict[str, Any]:
-    """Return uvicorn's settings, by their names, for serving pages, API and sockets on the port."""
-    return {
-        "host": LOOPBACK,
-        "port": port,
-        "lifespan": "on",
-        "http": "config.http.protocol:PatientProtocol",
-        "ws": "websockets-sansio",
-        "ws_max_size": FRAME_BYTES,
-        "access_log": False,
-        # Client addresses are taken from KITH_PROXIES proxies alone; otherwise any local client could forge its own.
-        "proxy_headers": False,
-        "timeout_graceful_shutdown": CLOSE_SECONDS,
-    }
+def web_program(port: int, *, after: Path | None = None) -> Program:
+    """Return the program that serves pages, API and sockets, once the file `after` exists if one is given.
 
-
-def web_program(port: int) -> Program:
-    """Return the program that serves pages, API and sockets. When it stops, replies have a little time to finish."""
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application"]
-    for name, value in web_options(port).items():
-        flag = name.replace("_", "-")
-        if isinstance(value, bool):
-            command.append(f"--{flag}" if value else f"--no-{flag}")
-        else:
-            command += [f"--{flag}", str(value)]
-    return Program("web", command, stop_seconds=STOP_SECONDS)
+    When it stops, replies have a little time to finish.
+    """
+    command = [sys.executable, "-m", "config.up.web", "--port", str(port)]
+    return Program("web", command + (["--after", str(after)] if after else []), stop_seconds=STOP_SECONDS)
 
 
 def worker_program(*, with_beat: bool = False) -> Program:
@@ -90,7 +70,8 @@ class Run:
 
     def start(self) -> None:
         """Start everything; return once Kith answers, or raise UpError if it cannot be started."""
-        (self.home / RUNNING_FILE).unlink(missing_ok=True)  # of a run that was killed
+        for name in (RUNNING_FILE, PREPARED_FILE):  # of a run that was killed
+            (self.home / name).unlink(missing_ok=True)
         self.supervisor.end_orphans()
         if not is_free(self.port):
             raise UpError(
@@ -123,11 +104,13 @@ class Run:
                 self._start(model.program)
         write_private_file(self.home / RUNNING_FILE, find_settings(os.environ) | self.environment)
         self.engines.forget()
+        # Loading takes the web process as long as preparing, and one of two cores is idle meanwhile.
+        self._start(web_program(self.port, after=self.home / PREPARED_FILE))
         self._run_module("config.up.prepare", *preparation)
         self.engines.look()
         say("Starting web and worker ...")
-        for program in (web_program(self.port), worker_program(with_beat=True)):
-            self._start(program)
+        (self.home / PREPARED_FILE).touch()
+        self._start(worker_program(with_beat=True))
         web = self.supervisor.watched["web"].child
         self._wait_for("web", lambda: is_healthy(self.port, os.environ.get("KITH_URL", ""), web.pid))
         for model in models:
@@ -158,7 +141,8 @@ class Run:
 
     def end(self) -> None:
         """Stop everything, in this order: the web process, worker and engines, Redis and Postgres."""
-        (self.home / RUNNING_FILE).unlink(missing_ok=True)
+        for name in (RUNNING_FILE, PREPARED_FILE):
+            (self.home / name).unlink(missing_ok=True)
         self.engines.forget()
         engines = (name for name in self.supervisor.watched if name.startswith("engine"))
         self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))

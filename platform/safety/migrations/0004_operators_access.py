@@ -25,38 +25,6 @@ class Migration(migrations.Migration):
             name="asked_key",
             field=models.UUIDField(editable=False, null=True),
         ),
-        migrations.AlterField(
-            model_name="auditentry",
-            name="deed",
-            field=models.CharField(
-                choices=[
-                    ("opened", "opened"),
-                    ("listed", "listed"),
-                    ("changed", "changed"),
-                    ("deleted", "deleted"),
-                    ("password_set", "set the password of"),
-                    ("address_changed", "changed an address of"),
-                    ("signed_in", "may have signed in as"),
-                ],
-                max_length=16,
-                verbose_name="action",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="notice",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("ai", "this is an AI"),
-                    ("break", "a break is due"),
-                    ("password_set", "an operator set the password"),
-                    ("address_changed", "an operator changed an address"),
-                    ("signed_in", "signed in after an operator did"),
-                ],
-                max_length=16,
-                verbose_name="kind",
-            ),
-        ),
         migrations.CreateModel(
             name="AuditKey",
             fields=[
