@@ -25,7 +25,8 @@ from companions.events import describe_failure
 from companions.models import CharacterVersion
 from companions.pages.character_forms import AboutForm
 from companions.pages.context import show_size_warning, warn_of_size
-from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view, refusals_as_json
+from companions.pages.refusals import refusals_as_json
+from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from companions.replies.preview import COUNTED_FIELDS, CharacterSize, measure_character
 from companions.replies.trial import Trial, begin_trial, stream_trial
 from jobs.background import in_thread

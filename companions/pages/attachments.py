@@ -9,7 +9,8 @@ from django.utils import timezone
 from accounts.authentication import SignedInRequest
 from companions.access import get_attachment, get_companion
 from companions.conversations.attachments import add_file, as_json, remove
-from companions.pages.shortcuts import post_view, refusals_as_json
+from companions.pages.refusals import refusals_as_json
+from companions.pages.shortcuts import post_view
 from files.pictures import MAX_BYTES
 from files.uploads import read_name, read_upload
 from jobs.background import in_thread

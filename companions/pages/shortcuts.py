@@ -1,36 +1,31 @@
-"""Helpers for pages: decorators of views, lists by cursor, redirects, the form fields of a new
+"""Helpers for pages: decorators for the three kinds of view, lists by cursor, redirects, the form fields of a new
 companion, and the embedding of a question.
 """
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from accounts.authentication import SignedInRequest
-from accounts.errors import RefusedError
 from accounts.limits.rates import admit_to
 from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
-from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
 
-P = ParamSpec("P")
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
-AsyncView = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 UNPROCESSABLE = 422  # the status of a form with errors
 
 
@@ -47,25 +42,6 @@ def form_view(view: View) -> View:
 def post_view(view: View) -> View:
     """Wrap a view that only takes a POST of a signed-in person."""
     return require_POST(login_required(view))
-
-
-def refusals_as_json(view: AsyncView[P]) -> AsyncView[P]:
-    """Wrap an async view so that a RefusedError or a database failure is answered as JSON, with code and sentence."""
-
-    @wraps(view)
-    async def answering(request: SignedInRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-        try:
-            return await view(request, *args, **kwargs)
-        except RefusedError as error:
-            body = {**error.more, "code": error.code, "detail": str(error.detail)}
-            return JsonResponse(body, status=error.status, headers=error.headers)
-        except DATABASE_UNAVAILABLE as error:
-            detail = describe_full_disk(error) or _(
-                "Kith's database is not answering right now. Try again in a moment."
-            )
-            return JsonResponse({"code": "database_away", "detail": detail}, status=503)
-
-    return answering
 
 
 def list_page(

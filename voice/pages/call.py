@@ -13,7 +13,8 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.life import inner_state
 from companions.models import Companion
-from companions.pages.shortcuts import page_view, refusals_as_json
+from companions.pages.refusals import refusals_as_json
+from companions.pages.shortcuts import page_view
 from jobs.background import in_thread
 from providers.transcription import is_offered
 from voice.speech.responses import answer_sound

@@ -15,7 +15,8 @@ from accounts.authentication import SignedInRequest
 from companions.access import get_companion, parse_uuid
 from companions.errors import CompanionsError
 from companions.events import render_saved
-from companions.pages.shortcuts import form_view, post_view, refusals_as_json
+from companions.pages.refusals import refusals_as_json
+from companions.pages.shortcuts import form_view, post_view
 from companions.replies.turn import start_with
 from files.uploads import read_upload
 from jobs.background import in_thread

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
-from companions.pages.shortcuts import refusals_as_json
+from companions.pages.refusals import refusals_as_json
 from jobs.background import in_thread
 from voice.speech.responses import answer_sentence
 from voice.speech.spoken_text import WAIT_TIMEOUT_SECONDS, get_spoken_message, get_spoken_reply

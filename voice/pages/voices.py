@@ -18,7 +18,8 @@ from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
 from companions.access import get_companion
 from companions.models import Companion
-from companions.pages.shortcuts import form_view, post_view, refusals_as_json
+from companions.pages.refusals import refusals_as_json
+from companions.pages.shortcuts import form_view, post_view
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice.models import MAX_SPEED, MIN_SPEED, Voice
