@@ -1,6 +1,6 @@
 """Turns of a conversation as pages show them: a message, its answer, and a reply that is open or ended early."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from uuid import UUID
@@ -21,12 +21,13 @@ from django.utils import timezone
 from companions.branches.alternatives import load_alternatives
 from companions.conversations.messages import load_page, load_page_after
 from companions.life.wakings.reminders import asks_for_reminder
-from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer
+from companions.models import Closing, Conversation, ForgetProposal, Message, Reply, Session, Timer, Waking
 from memory.models import Recalled, Retraction
 from memory.recall.ranking import LIKELY
 from memory.recall.traits import tells_something, terms
 
 PAGE = 50
+RUN = 500  # messages that are loaded at once where many reminders are folded
 
 
 @dataclass(slots=True)
@@ -200,21 +201,60 @@ class TranscriptPage:
 
 def load_before(conversation: Conversation, before: UUID | None) -> TranscriptPage:
     """Return the page of turns before the message `before`, or the newest page for None."""
-    messages, earlier = load_page(conversation, before, PAGE)
-    return TranscriptPage(turns_of(with_replies(messages)[::-1]), earlier)
+    messages, earlier = _load_whole_run(load_page, conversation, before, PAGE)
+    return TranscriptPage(turns_of(with_replies(fold_reminders(messages[::-1]))), earlier)
 
 
 def load_after(conversation: Conversation, after: UUID) -> TranscriptPage:
     """Return the page of turns after the message `after`."""
-    messages, later = load_page_after(conversation, after, PAGE)
-    return TranscriptPage(turns_of(with_replies(messages)), later=later)
+    messages, later = _load_whole_run(load_page_after, conversation, after, PAGE)
+    return TranscriptPage(turns_of(with_replies(fold_reminders(messages))), later=later)
 
 
 def load_around(conversation: Conversation, message: Message) -> TranscriptPage:
     """Return a page of turns around the message, with its own."""
-    before, earlier = load_page(conversation, message.pk, PAGE // 2)
-    after, later = load_page_after(conversation, message.pk, PAGE // 2)
-    return TranscriptPage(turns_of(with_replies([*before[::-1], message, *after])), earlier, later)
+    before, earlier = _load_whole_run(load_page, conversation, message.pk, PAGE // 2)
+    after, later = _load_whole_run(load_page_after, conversation, message.pk, PAGE // 2)
+    messages = fold_reminders([*before[::-1], message, *after], kept=message)
+    return TranscriptPage(turns_of(with_replies(messages)), earlier, later)
+
+
+def _load_whole_run(
+    load: Callable[..., tuple[list[Message], UUID | None]],
+    conversation: Conversation,
+    edge: UUID | None,
+    limit: int,
+) -> tuple[list[Message], UUID | None]:
+    """Return at least `limit` messages from `edge` on and the next edge; what is folded is not cut in two."""
+    messages, onward = load(conversation, edge, limit)
+    while onward and messages[-1].is_notice:
+        more, onward = load(conversation, onward, RUN)
+        messages += more
+    return messages, onward
+
+
+def fold_reminders(messages: Sequence[Message], kept: Message | None = None) -> list[Message]:
+    """Leave out reminders in Kith's own words that another one of the same timer follows, unless the person has said
+    something in between, or it is the one to be `kept`. The one that follows has their number and the first one's time
+    (`folded`). `messages` are in their order, oldest first.
+    """
+    timers = Prefetch("waking", Waking.objects.only("timer"))  # a waking's prompt is long
+    prefetch_related_objects([message for message in messages if message.is_notice], timers)
+    shown: list[Message] = []
+    latest: dict[UUID | None, Message] = {}
+    for message in reversed(messages):
+        if message.role == Message.Role.USER:
+            latest.clear()
+        timer_id = message.waking.timer_id if message.is_notice and message.waking else None
+        last = latest.get(timer_id)
+        if last and message != kept:
+            count, _since = getattr(last, "folded", (1, None))
+            last.folded = (count + 1, message.said_at)  # type: ignore[attr-defined]
+            continue
+        if timer_id:
+            latest[timer_id] = message
+        shown.append(message)
+    return shown[::-1]
 
 
 def find_start(message: Message) -> UUID:

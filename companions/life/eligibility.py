@@ -15,14 +15,16 @@ from companions.minds.choice import get_current_provider
 from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=6)  # e.g. the evening's waking makes no sense in the morning
+LATE_AFTER = timedelta(hours=1)  # what is later was not asked for at this hour
+UP_WINDOW = timedelta(minutes=15)  # after writing
 # The longest silence that is an occasion to wake; after it, the companion's own timers cost no more tokens.
 LONG_GONE_AFTER = timedelta(days=21)
 # How long the companion waits after one, two, three unanswered messages; after more it waits for the person.
 BACK_OFF = (timedelta(days=1), timedelta(days=3), timedelta(days=7))
-# What has its day cannot wait so long: it waits for the next day at most, and counts as one of these messages. After all
-# of them only a birthday is left, if nothing unprompted was said for so long.
+# What has its day cannot wait so long: a birthday waits for some hours, the others for the next day at most. Each counts
+# as one of these messages. After all of them only a birthday is left, if nothing unprompted was said for a week.
 DATED = (Waking.Drive.PROMISE, Waking.Drive.EVENT, Waking.Drive.BIRTHDAY)
-BIRTHDAY_INTERVAL = timedelta(days=30)
+BIRTHDAY_PAUSE, BIRTHDAY_INTERVAL = timedelta(hours=3), timedelta(days=7)
 USUAL_MORNING = time(8)
 MAX_GOODBYE_CHARACTERS = 60  # a message up to this length with a goodbye in it counts as one
 
@@ -72,6 +74,26 @@ def _find_unasked_skip_reason(waking: Waking, companion: Companion, now: datetim
     if waking.has_lost_subject:
         return Reason.GONE
     return Reason.NOTHING_NEW if _has_nothing_new(waking) or _is_long_gone(waking, now) else None
+
+
+def find_next_look(waking: Waking, companion: Companion, now: datetime) -> datetime | None:
+    """Return None if the person's waking may happen now, else when to look at it again.
+
+    What they asked for at one hour they have not asked for at any hour of the night: if it is late by more than
+    LATE_AFTER, since Kith was off, it waits for the end of the quiet hours, or until they write, i.e. are up.
+    """
+    morning = find_end_of_quiet_hours(companion.life, now) if now - waking.due_at > LATE_AFTER else None
+    said = Message.objects.owned_by(companion.user).filter(role=Message.Role.USER)
+    if morning is None or said.filter(said_at__gt=now - UP_WINDOW).exists():
+        return None
+    return min(morning, now + UP_WINDOW)
+
+
+def find_end_of_quiet_hours(life: Life, now: datetime) -> datetime | None:
+    """Return when the current quiet hours end, or None outside them."""
+    local = now.astimezone(life.companion.user.zone)
+    is_quiet = is_within(life.quiet_from, life.quiet_until, local.time())
+    return get_next_time(life.quiet_until, local) if is_quiet else None
 
 
 def _is_long_gone(waking: Waking, now: datetime) -> bool:
@@ -172,8 +194,11 @@ def _waits_for_answer(unanswered: Sequence[datetime], local: datetime, drive: st
     """Return whether the companion must wait before it writes again, after these unanswered messages, newest first."""
     if not unanswered:
         return False
-    if len(unanswered) > len(BACK_OFF):
-        return drive != Waking.Drive.BIRTHDAY or local < unanswered[0] + BIRTHDAY_INTERVAL
+    is_spent = len(unanswered) > len(BACK_OFF)
+    if drive == Waking.Drive.BIRTHDAY:
+        return local < unanswered[0] + (BIRTHDAY_INTERVAL if is_spent else BIRTHDAY_PAUSE)
+    if is_spent:
+        return True
     if drive in DATED:
         return unanswered[0] >= get_midnight(local)
     return local < unanswered[0] + BACK_OFF[len(unanswered) - 1]

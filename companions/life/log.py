@@ -140,7 +140,9 @@ def _tell_outcome(waking: Waking) -> str:
     if waking.outcome == Waking.Outcome.SPOKE:
         return _("It wrote to you.")
     if waking.outcome == Waking.Outcome.REMINDED:
-        return _("It found no words of its own, so Kith reminded you.")
+        return _(
+            "Kith reminded you in its place: it found no words, or you had not read its reminders for long."
+        )
     if waking.outcome == Waking.Outcome.HELD:
         by_check = _("It would have written to you, but its words did not pass the check.")
         return str(REFUSED.get(waking.reason) or by_check)

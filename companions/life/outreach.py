@@ -13,7 +13,8 @@ import structlog
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives, get_connection
 from django.db import transaction
-from django.db.models import Count, Exists, F, Max, Q, QuerySet
+from django.db.models import Count, Exists, F, Max, Q, QuerySet, Subquery, Value
+from django.db.models.functions import Greatest
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import translation
@@ -22,7 +23,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from companions.events import notify_unread_changed
-from companions.life.eligibility import get_next_time, is_within
+from companions.life.eligibility import LATE_AFTER, find_end_of_quiet_hours
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
 CLOCK_SKEW = timedelta(minutes=5)  # between machines; a time farther ahead is from a clock that was wrong
@@ -36,6 +37,18 @@ def count_unread(user: User, now: datetime) -> dict[UUID, int]:
     said = Message.objects.owned_by(user).exclude(role=Message.Role.USER).filter(job=None)
     unread = said.filter(said_at__gt=F("conversation__read_until"), said_at__lte=now + CLOCK_SKEW)
     return dict(unread.values_list("companion").annotate(Count("pk")))
+
+
+def find_first_unread(conversation: Conversation, now: datetime) -> Message | None:
+    """Return the first unprompted message that came while the person was away: they have neither read nor written since.
+
+    Like the count, it leaves out what a clock that was ahead has said. Runs one query.
+    """
+    said = Message.objects.filter(companion=conversation.companion_id)
+    wrote = said.filter(role=Message.Role.USER).order_by("-said_at").values("said_at")[:1]
+    since = Greatest(Subquery(wrote), Value(conversation.read_until))  # who never wrote has read only
+    unread = said.filter(waking__isnull=False, said_at__gt=since, said_at__lte=now + CLOCK_SKEW)
+    return unread.order_by("said_at", "id").first()
 
 
 def mark_read(companion: Companion, until: datetime) -> bool:
@@ -53,7 +66,6 @@ LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
 RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
 # So long after its message, a delivery is not retried, nor one sent that nobody asked for.
 KEPT_FOR = timedelta(days=2)
-LATE_AFTER = timedelta(hours=1)
 State = Delivery.State
 
 
@@ -172,13 +184,10 @@ def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
 
     A reminder that comes later than LATE_AFTER, since Kith was off, was not asked for at this time of the night.
     """
-    life, waking = delivery.companion.life, delivery.message.waking
-    local = now.astimezone(delivery.companion.user.zone)
+    waking = delivery.message.waking
     is_late = waking is not None and delivery.message.said_at - waking.due_at > LATE_AFTER
     is_timely = _is_asked_for(delivery) and not is_late
-    if is_timely or not is_within(life.quiet_from, life.quiet_until, local.time()):
-        return None
-    return get_next_time(life.quiet_until, local)
+    return None if is_timely else find_end_of_quiet_hours(delivery.companion.life, now)
 
 
 def _is_asked_for(delivery: Delivery) -> bool:

@@ -246,7 +246,8 @@ def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
 def _find_allowed_drives(life: Life, outreach: Outreach, now: datetime) -> set[Drive]:
     """Return the drives for which the companion may write first now.
 
-    None while the companion sleeps, soon after a talk, and once its wakings by drives are used up.
+    None while the companion sleeps, soon after a talk, and once its wakings by drives are used up: those of a day, or,
+    but for a birthday, of a week.
     """
     local = now.astimezone(life.companion.user.zone)
     if not life.is_awake or is_within(life.sleeps_from, life.sleeps_until, local.time()):
@@ -261,8 +262,9 @@ def _find_allowed_drives(life: Life, outreach: Outreach, now: datetime) -> set[D
         return set()
     mine = Waking.objects.filter(companion=life.companion_id, origin=Waking.Origin.DRIVE)
     times = list(mine.filter(created_at__gt=local - timedelta(weeks=1)).values_list("created_at", flat=True))
-    is_rested = len(times) < MAX_A_WEEK and sum(at >= get_midnight(local) for at in times) < MAX_A_DAY
-    return drives if is_rested else set()
+    if sum(at >= get_midnight(local) for at in times) >= MAX_A_DAY:
+        return set()
+    return drives if len(times) < MAX_A_WEEK else drives & {Drive.BIRTHDAY}  # which comes once a year
 
 
 def _get_next_look(life: Life, now: datetime) -> datetime:

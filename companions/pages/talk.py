@@ -22,7 +22,7 @@ from companions.conversations import transcript
 from companions.conversations.markdown import as_html
 from companions.conversations.messages import find_first_since
 from companions.life import inner_state
-from companions.life.outreach import mark_read
+from companions.life.outreach import find_first_unread, mark_read
 from companions.minds.change import decide
 from companions.models import Companion, Delivery, Message, Reply
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view, redirect_back
@@ -43,15 +43,22 @@ def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str,
 
 @page_view
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
-    """Show the newest turns, or those around a message, which is marked: `?at=`, or the first message of `?day=`."""
+    """Show the newest turns, or those around a message, which is marked: `?at=`, or the first message of `?day=`.
+
+    If more is unread than the newest turns, show those around the first unread message.
+    """
     companion = get_companion(request.user, companion_id)
     found = _find_place(request, companion)
+    unread = find_first_unread(companion.conversation, timezone.now())
     if found:
         page = transcript.load_around(companion.conversation, found)
     else:
         page = transcript.load_before(companion.conversation, None)
+    if unread and not found and unread.pk not in [turn.id for turn in page.turns]:
+        page = transcript.load_around(companion.conversation, unread)
     more = {
         "found": found and found.pk,
+        "first_unread": unread and unread.pk,
         "words": _script_texts(companion.name),
         "ending": load_ending(companion),
         "feeling": inner_state.get_feeling_now(inner_state.get_newest(companion.pk), timezone.now()),
@@ -150,7 +157,9 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         page = transcript.load_after(companion.conversation, start)
     else:
         page = transcript.load_before(companion.conversation, start)
-    return render(request, "companions/_turns.html", _context(companion, page))
+    unread = None if edge else find_first_unread(companion.conversation, timezone.now())
+    context = {"first_unread": unread and unread.pk}
+    return render(request, "companions/_turns.html", _context(companion, page) | context)
 
 
 @page_view

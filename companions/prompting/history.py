@@ -48,7 +48,8 @@ def render_history(
     A key of `notes` is how many messages follow the notes, counted with the newest message, which is not in `history`.
     The tool calls of an answer stand before it, except for the first message of the window. Before an unprompted
     message that comes first, or follows another of the companion's, stands a notice with the time: many chat templates
-    require alternating roles, and the companion's own messages bear no times.
+    require alternating roles, and the companion's own messages bear no times. Of the same reminder again and again, the
+    last is sent.
     """
     lines: list[Line] = []
     before: Spoken | None = None
@@ -57,8 +58,10 @@ def render_history(
         lines += notes.get(count - place, ())
         text = render_said(neutral(show_emotions(said.text, said.emotions)), said.quoted, said.files)
         if said.role == Message.Role.SYSTEM:  # a notice of Kith's own: the companion has not said it
-            notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])
-            lines.append({"role": Message.Role.USER.value, "content": notice})
+            following = history[place + 1] if place + 1 < len(history) else None
+            if following is None or (following.role, following.text) != (said.role, said.text):
+                notice = block("notice", [f"Kith told the person: {quoted(said.text)}"])
+                lines.append({"role": Message.Role.USER.value, "content": notice})
             before = said
             continue
         is_own = said.role == Message.Role.ASSISTANT

@@ -6,6 +6,7 @@ import { Connection } from "./talk/connection.js";
 const STAYS_MS = 12000;
 const HERE_MS = 20 * 60 * 1000; // a socket that says nothing for an hour is closed
 const SIGNS = 160;
+const MOST_SHOWN = 99; // unread messages; templates/parts/unread.html has it, too
 const LINES = /\+?\d(?:[ -]?\d){2,}|(?:[a-z0-9-]+\.)+[a-z]{2,}(?:\/[\w/-]*)?/gi; // numbers and sites of help lines
 
 const place = document.getElementById("arrivals");
@@ -27,13 +28,17 @@ function unread({ companions }) {
   for (const badge of document.querySelectorAll("[data-unread]")) {
     show(badge, badge.dataset.unread ? (counts.get(badge.dataset.unread) ?? 0) : total);
   }
-  document.title = total ? `(${total}) ${title}` : title;
+  document.title = total ? `(${capped(total)}) ${title}` : title;
   navigator.setAppBadge?.(total).catch(() => {}); // the app's icon; of 0 none is shown
 }
 
 function show(badge, count) {
   badge.hidden = !count;
-  badge.querySelector(".unread-count").textContent = count;
+  badge.querySelector(".unread-count").textContent = capped(count);
+}
+
+function capped(count) {
+  return count > MOST_SHOWN ? `${MOST_SHOWN}+` : count;
 }
 
 function outreach({ companion, message }) {

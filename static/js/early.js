@@ -16,12 +16,14 @@
   const tell = ({ target }) => target.matches?.("script, link[rel=stylesheet]") && page.classList.add("is-incomplete");
   addEventListener("error", tell, true);
 
-  // A talk is read from its end: it stands there while it arrives, until its script takes over or somebody scrolls.
+  // A talk is read from its end, or from where what is new begins: it stands there while it arrives, until its script takes over or somebody scrolls.
   if (page.classList.contains("talking") && !location.hash) {
     const sizes = new ResizeObserver(() => {
       const found = document.querySelector(".is-found");
-      if (found) found.scrollIntoView({ block: "center" });
-      else scrollTo(0, page.scrollHeight);
+      if (found) return found.scrollIntoView({ block: "center" });
+      scrollTo(0, page.scrollHeight);
+      const start = document.getElementById("new-since")?.getBoundingClientRect().top;
+      return start < 0 && scrollBy(0, start - document.querySelector(".talk-top").offsetHeight);
     });
     const leave = () => {
       sizes.disconnect();

@@ -1,5 +1,6 @@
 // Behaviour of every page: dialogs, menus, copying, the theme switch, the browser's time zone.
 import { announce } from "./announce.js";
+import { leave } from "./request.js";
 import { keep, kept, forgetAll } from "./storage.js";
 
 const SLOW_MS = 1500;
@@ -146,12 +147,12 @@ document.body.addEventListener("memory-gone", ({ detail }) => {
 });
 
 // A whole page in response to an htmx request: of an error, its words are shown here, and what was written stays; any
-// other means that the session has ended: go to that page.
+// other means that the session has ended.
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { xhr } = event.detail;
   if (!/^\s*<!doctype/i.test(xhr.responseText)) return;
   event.detail.shouldSwap = false;
-  if (xhr.status < 400) return location.assign(xhr.responseURL);
+  if (xhr.status < 400) return leave(xhr.responseURL);
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
   return announce([...page.querySelectorAll("main h1, main p")].map((part) => part.textContent).join(" "), true);
 });

@@ -7,8 +7,15 @@ export async function fetchPart(url) {
   const ask = () =>
     fetch(url, { headers: { "HX-Request": "true" }, credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) });
   const response = await ask().catch(() => new Promise((done) => setTimeout(done, AGAIN_MS)).then(ask));
-  if (response.redirected) location.assign(response.url);
-  return response;
+  return response.redirected ? (leave(response.url), Response.error()) : response;
+}
+
+// Where a request was led away to the sign-in page, the session has ended: a talk says so and stays as it is, with a link
+// to sign in; any other page goes there.
+export function leave(url) {
+  const link = document.querySelector("#signed-out a");
+  if (link?.pathname === new URL(url).pathname) document.dispatchEvent(new CustomEvent("signed-out"));
+  else location.assign(url);
 }
 
 export function post(url, fields = {}) {

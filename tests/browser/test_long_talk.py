@@ -153,3 +153,87 @@ def test_the_search_opens_by_its_keys_and_leads_to_the_place(person: Person) -> 
     page.locator(".found a").last.click()
     expect(page.locator(".is-found .words")).to_have_text("My exam is on Friday")
     expect(page.locator(".is-found")).to_be_focused()
+
+
+AWAY = """
+from datetime import timedelta
+from django.utils import timezone
+from companions.models import Companion, Conversation, Message, Waking
+companion = Companion.objects.select_related("conversation", "user").get(pk="COMPANION")
+now, parent = timezone.now(), companion.conversation.head
+Conversation.objects.filter(companion=companion).update(read_until=now - timedelta(days=90))
+for number in range(90):
+    at = now - timedelta(days=89 - number)
+    waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)
+    parent = Message.objects.create(companion=companion, conversation=companion.conversation, parent=parent,
+        session=parent.session, role="system" if number > 80 else "assistant", text=f"Day {number}.", said_at=at,
+        waking=waking)
+Message.objects.filter(companion=companion, waking=None).update(said_at=now - timedelta(days=91))
+Conversation.objects.filter(companion=companion).update(head=parent)
+"""
+UNREAD = """
+from django.utils import timezone
+from companions.life.outreach import count_unread
+from companions.models import Companion
+print(sum(count_unread(Companion.objects.get(pk="COMPANION").user, timezone.now()).values()))
+"""
+
+
+def test_who_comes_back_begins_where_they_left_off(person: Person) -> None:
+    page = person.page
+    path, _ = have_talked(person)
+    companion = path.split("/")[2]
+    count = UNREAD.replace("COMPANION", companion)
+    person.live.run(AWAY.replace("COMPANION", companion))
+    with page.expect_response("**/read/"):
+        person.visit(path)
+    expect(page.get_by_role("heading", name="New since you were here")).to_be_in_viewport()
+    expect(page.get_by_text("Day 0.", exact=True)).to_be_in_viewport()
+    assert int(person.live.run(count)) > 70  # what was not on the screen yet
+    news = page.get_by_role("button", name="New messages below")
+    news.click()
+    expect(page.get_by_text("Day 89.", exact=True)).to_be_in_viewport()
+    expect(news).to_be_hidden()
+    person.visit("/companions/")
+    expect(page.locator(".person .unread")).to_be_hidden()
+
+
+COME = """
+from django.utils import timezone
+from companions.life.wakings.waking import post_message
+from companions.models import Companion, Waking
+now = timezone.now()
+companion = Companion.objects.select_related("conversation", "user", "life").get(pk="COMPANION")
+waking = Waking.objects.create(companion=companion, origin="timer", due_at=now, created_at=now)
+post_message(companion, waking, "NUMBER " + "It rains. " * 60, now, is_notice=False)
+"""
+HIDE = """isHidden => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => isHidden });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+@pytest.mark.parametrize("is_connected", [True, False])
+def test_a_talk_that_was_left_open_marks_what_has_come_meanwhile(person: Person, is_connected: bool) -> None:
+    page = person.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    path = person.create_companion()
+    last = page.locator("#turns").get_by_text("2 It rains.")
+    person.visit(path)
+    expect(page.locator("#send")).to_be_enabled()
+    expect(page.locator(".new-since")).to_have_count(0)
+    page.evaluate(HIDE, True)
+    page.context.set_offline(not is_connected)
+    for number in range(3):
+        person.live.run(COME.replace("COMPANION", path.split("/")[2]).replace("NUMBER", str(number)))
+    page.context.set_offline(False)
+    expect(last).to_be_attached()
+    page.evaluate(HIDE, False)
+    expect(page.locator(".new-since")).to_have_count(1)
+    expect(page.locator(".new-since")).to_be_in_viewport()
+    expect(page.locator(".new-since + .turn")).to_contain_text("0 It rains.")
+    expect(last).not_to_be_in_viewport()
+    page.get_by_role("button", name="New messages below").click()
+    expect(last).to_be_in_viewport()
+    person.write("I am back")
+    expect(page.locator(".new-since")).to_have_count(0)

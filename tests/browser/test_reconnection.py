@@ -227,3 +227,23 @@ def test_a_line_that_leads_nowhere_is_left_and_loses_nothing(person: Person, liv
         expect(person.answers.nth(1)).to_contain_text("word59")
         expect(page.locator(".said-by-person .words")).to_have_text(["Tell me a story", "Are you there?"])
         page.goto("about:blank")
+
+
+def test_who_is_signed_out_elsewhere_while_an_answer_is_made_is_told_and_stays(
+    person: Person, live: Live
+) -> None:
+    page = person.page
+    person.make_companion()
+    talk = page.url
+    live.rehearsal.script(slowly(200))
+    person.write("Tell me a story")
+    expect(person.last_answer).to_contain_text("word5 ")
+    key = next(cookie["value"] for cookie in page.context.cookies() if cookie["name"] == "sessionid")
+    live.run(f"from django.contrib.sessions.models import Session; Session.objects.get(pk={key!r}).delete()")
+    # What was said elsewhere in that moment.
+    with page.expect_response("**/gauge/"):
+        page.evaluate("document.body.dispatchEvent(new CustomEvent('turns-arrived'))")
+    expect(page.get_by_text("You have been signed out.")).to_be_visible()
+    expect(page.get_by_role("link", name="Sign in")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert page.url == talk

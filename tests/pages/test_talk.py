@@ -70,8 +70,8 @@ def test_a_page_of_history_costs_the_same_for_few_and_for_many(
     for number in range(20):
         answered(mira, f"said {number}.", f"answered {number}.")
     # Session, user, companion, path, sessions, replies, what made them, recalls, retractions, proposals, timers,
-    # recordings, pictures, bookmarks.
-    with django_assert_num_queries(15):  # type: ignore[operator]
+    # recordings, pictures, bookmarks, what is unread.
+    with django_assert_num_queries(16):  # type: ignore[operator]
         assert at_home.get(f"/companions/{mira.pk}/turns/").status_code == 200
 
 
@@ -353,7 +353,7 @@ def test_talks_that_ended_by_themselves_have_their_titles_where_they_ended(
     )
     said = answered(mira, "A new day", "Yes").message
     path = f"/companions/{mira.pk}/"
-    with django_assert_num_queries(15):
+    with django_assert_num_queries(16):
         page = at_home.get(f"{path}turns/").content.decode()
     assert page.count('class="talk-end"') == page.count("The &lt;trams&gt;") == 3
     assert page.index("More of trams 2") < page.index("The &lt;trams&gt; 2") < page.index("A new day")

@@ -1,17 +1,19 @@
 """What is unread and becomes read, what is said unprompted in the talk, and what a person must be told."""
 
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
+from companions.conversations.messages import open_session
 from companions.life.outreach import count_unread, mark_read
-from companions.models import Companion, Conversation, Message, Reply
+from companions.models import Companion, Conversation, Message, Reply, Timer, Waking
 from safety import notices
 from safety.models import Notice
 from tests.fixtures.turns import make_companion
@@ -44,6 +46,72 @@ def test_the_list_shows_what_is_unread_of_each_and_in_all(
     assert badge(page, str(quiet.pk)) == "2"
     assert badge(page, str(other.pk)) == ""
     assert badge(page, "") == "2"
+
+
+def come(companion: Companion, count: int, since: datetime) -> list[Message]:
+    """Messages that the companion has written unasked at the end of the talk, the first one at `since`."""
+    said: list[Message] = []
+    for number in range(count):
+        at = since + timedelta(microseconds=number)
+        waking = Waking.objects.create(companion=companion, origin="timer", due_at=at, created_at=at)
+        parent = said[-1] if said else companion.conversation.head
+        told = {
+            "role": "assistant",
+            "text": f"Look {number}",
+            "said_at": at,
+            "waking": waking,
+            "parent": parent,
+        }
+        session = open_session(companion.conversation, at)
+        said.append(
+            Message(companion=companion, conversation=companion.conversation, session=session, **told)
+        )
+    Message.objects.bulk_create(said)
+    Conversation.objects.filter(companion=companion).update(head=said[-1])
+    return said
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_the_talk_marks_where_what_came_in_an_absence_begins(
+    at_home: Client, quiet: Companion, count: int
+) -> None:
+    answered(quiet, "Bye for now", "Bye")
+    quiet.conversation.refresh_from_db()
+    mark_read(quiet, timezone.now())
+
+    def shown() -> str:
+        return at_home.get(f"/companions/{quiet.pk}/").content.decode().split('id="turn-template"')[0]
+
+    assert "new-since" not in shown()
+    first = come(quiet, count, timezone.now())[0]
+    before, after = shown().split('id="new-since"')
+    assert "Bye for now" in before
+    assert after.split('id="turn-')[1].startswith(str(first.pk))
+    answered(quiet, "I am back", "Welcome")
+    assert "new-since" not in shown()
+
+
+def test_a_reminder_of_kiths_own_that_comes_again_and_again_is_shown_once(
+    at_home: Client, quiet: Companion
+) -> None:
+    answered(quiet, "Bye for now", "Bye")
+    quiet.conversation.refresh_from_db()
+    said = come(quiet, 120, timezone.now())
+    Message.objects.filter(pk__in=[message.pk for message in said]).update(role="system")
+    Waking.objects.filter(message__in=said).update(timer=Timer.objects.get(companion=quiet, name="morning"))
+    talk = f"/companions/{quiet.pk}/"
+    newest = at_home.get(f"{talk}turns/").content.decode()
+    assert (newest.count("said-by-kith"), "Bye for now" in newest) == (1, True)
+    assert "Look 119" in newest
+    assert "120 reminders since" in newest
+    first = at_home.get(talk).content.decode()  # from where what is new begins
+    assert (first.count("said-by-kith"), "120 reminders" in first) == (2, False)
+    assert "119 reminders since" in first
+
+
+def test_more_than_99_unread_are_not_counted_out() -> None:
+    assert ">99<" in render_to_string("parts/unread.html", {"of": "", "count": 99})
+    assert ">99+<" in render_to_string("parts/unread.html", {"of": "", "count": 100})
 
 
 def test_what_was_seen_is_read_up_to_it(at_home: Client, alice: User, quiet: Companion) -> None:

@@ -7,13 +7,14 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from companions.life.wakings.context import LATE_AFTER, WakingContext
-from companions.models import Message, Timer
+from companions.models import Message, Timer, Waking
 from companions.tools.own_words import find_sentence
 from memory.language import pattern_of, words_of
 from text.strings import shorten
 
 MAX_ASKING = 3  # the latest messages that are searched for the request
 MAX_QUOTED_CHARACTERS = 300
+MAX_UNREAD = 7  # messages of one timer in a row; after them no model is asked
 WRITTEN_TO_COMPANION = (Timer.By.KITH, Timer.By.OPERATOR)  # the notes of these timers
 ENDS = ".!。！ "
 
@@ -23,26 +24,46 @@ def asks_for_reminder(text: str) -> bool:
     return bool(pattern_of("asks_for_reminder").search(text))
 
 
+def goes_unread(waking: Waking) -> bool:
+    """Return whether the person has read none of the timer's last MAX_UNREAD messages, nor written since.
+
+    Such a reminder goes on, since somebody may live by its mails or notifications, but no model is asked for its words.
+    """
+    if waking.timer is None or waking.origin == Waking.Origin.FORCED:  # they ask for its words by hand
+        return False
+    said = Message.objects.filter(companion=waking.companion_id, waking__timer=waking.timer)
+    times = list(said.order_by("-said_at").values_list("said_at", flat=True)[:MAX_UNREAD])
+    if len(times) < MAX_UNREAD:
+        return False
+    here = Message.objects.filter(
+        companion=waking.companion_id, role=Message.Role.USER, said_at__gte=times[-1]
+    )
+    return waking.companion.conversation.read_until < times[-1] and not here.exists()
+
+
 def write_reminder(context: WakingContext, now: datetime) -> str:
     """Return Kith's own reminder in the person's language, made without a model; empty if none was asked for.
 
-    A late one says when it was due. For a timer by Kith or an operator there is none: its note is addressed to the
-    companion and never shown to the person.
+    A late one says when it was due. The person may have set theirs without a note. For a timer by Kith or an operator
+    there is none: its note is addressed to the companion and never shown to the person.
     """
     waking, timer = context.waking, context.waking.timer
-    if timer is None or not (timer.is_asked_for and waking.is_asked_for and context.note):
+    if timer is None or not (timer.is_asked_for and waking.is_asked_for):
         return ""
-    if timer.by in WRITTEN_TO_COMPANION:
+    if timer.by in WRITTEN_TO_COMPANION or not (context.note or timer.by == Timer.By.USER):
         return ""
     own_words = _find_own_words(context, timer) if timer.by == Timer.By.COMPANION else ""
     person = context.companion.user
     note = own_words or strip_order(context.note, person.name)
     with translation.override(person.language or "en"):
         if now - waking.due_at <= LATE_AFTER:
-            return _("You wanted to be reminded: %(note)s") % {"note": note}
+            told = _("You wanted to be reminded: %(note)s") if note else _("You wanted to be reminded now.")
+            return told % {"note": note}
         due, today = waking.due_at.astimezone(person.zone), now.astimezone(person.zone).date()
         when = f"{due:%H:%M}" if due.date() == today else f"{due:%Y-%m-%d, %H:%M}"
-        late = _("This reminder is late: it was due at %(when)s. You wanted to be reminded: %(note)s")
+        late = _("This reminder is late: it was due at %(when)s.")
+        if note:
+            late = _("This reminder is late: it was due at %(when)s. You wanted to be reminded: %(note)s")
         return late % {"when": when, "note": note}
 
 

@@ -13,11 +13,11 @@ from companions.branches.marks import move_marks
 from companions.conversations.messages import open_session, say
 from companions.errors import LostOwnershipError
 from companions.events import notify_companion, notify_person, notify_unread_changed, render_message
-from companions.life.eligibility import Reason, find_refusal, find_skip_reason
+from companions.life.eligibility import Reason, find_next_look, find_refusal, find_skip_reason
 from companions.life.outreach import deliver
 from companions.life.wakings.context import WakingContext
 from companions.life.wakings.decision import decide
-from companions.life.wakings.reminders import write_reminder
+from companions.life.wakings.reminders import goes_unread, write_reminder
 from companions.models import Companion, Conversation, Message, Reply, Session, Timer, Waking
 from companions.models.companion import hold, lock
 from jobs.background import enqueue
@@ -81,8 +81,13 @@ def _go_on(waking_id: UUID, lease: Lease, now: datetime, *, has_slot: bool) -> N
 
 def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> None:
     waking, lease = context.waking, context.lease
-    reason = None if waking.steps or waking.text else find_skip_reason(waking, waking.companion, now)
-    reminder = write_reminder(context, now) if reason == Reason.NO_TOKENS or not (reason or has_slot) else ""
+    is_new = not (waking.steps or waking.text)
+    if is_new and waking.is_asked_for and (later := find_next_look(waking, waking.companion, now)):
+        lease.release(later)
+        return
+    reason = find_skip_reason(waking, waking.companion, now) if is_new else None
+    is_bare = reason == Reason.NO_TOKENS or not (reason or has_slot) or (not reason and goes_unread(waking))
+    reminder = write_reminder(context, now) if is_bare else ""
     if not (has_slot or reason or reminder or waking.text):
         lease.release(now)
         return

@@ -14,13 +14,21 @@ export class Place {
     this.isAtEnd = !turns.isPast;
     this.button = document.getElementById("latest");
     history.scrollRestoration = "manual";
+    const [top, composer] = [".talk-top", ".composer"].map((part) => document.querySelector(part));
+    const measure = () => {
+      // What has the focus is scrolled clear of both.
+      document.documentElement.style.setProperty("--talk-top", `${top.offsetHeight}px`);
+      document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
+    };
+    measure();
     const found = talk.querySelector(".is-found");
+    this.start = turns.start; // of what is new, until it has been passed
     if (found) {
       this.isAtEnd = false;
       found.scrollIntoView({ block: "center", behavior: "instant" });
       found.focus({ preventScroll: true });
     } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
-    else this.toEnd();
+    else this.#rest();
     addEventListener("scroll", () => this.#scrolled(), { passive: true });
     addEventListener("resize", () => this.isAtEnd || this.#stay());
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
@@ -29,19 +37,35 @@ export class Place {
       this.toEnd();
     });
     turns.addEventListener("news", () => this.#showNews(!this.isAtEnd));
-    const [top, composer] = [".talk-top", ".composer"].map((part) => document.querySelector(part));
+    turns.addEventListener("new-since", () => {
+      this.start = turns.start;
+      if (this.isAtEnd) this.#rest();
+    });
     const sizes = new ResizeObserver(() => {
-      // What has the focus is scrolled clear of both.
-      document.documentElement.style.setProperty("--talk-top", `${top.offsetHeight}px`);
-      document.documentElement.style.setProperty("--composer", `${composer.offsetHeight}px`);
-      if (this.isAtEnd) this.toEnd();
+      measure();
+      if (this.isAtEnd) this.#rest();
       else this.#show();
     });
     sizes.observe(talk);
     sizes.observe(composer); // a notice in it pushes up what was said last
   }
 
+  get #topHeight() {
+    return parseFloat(getComputedStyle(document.documentElement).scrollPaddingTop);
+  }
+
+  // Go to the end, or to where that begins which came while the person was away, if not all of it fits on the screen.
+  #rest() {
+    if (!this.start?.isConnected) return void this.toEnd();
+    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+    const isAbove = this.start.getBoundingClientRect().top < this.#topHeight;
+    if (isAbove) this.start.scrollIntoView({ block: "start", behavior: "instant" });
+    this.#scrolled();
+    if (isAbove) this.#showNews(!this.isAtEnd);
+  }
+
   async toEnd() {
+    this.start = null;
     if (this.turns.isPast) {
       await this.toNewest();
       history.replaceState(null, "", location.pathname); // not back there when the page is loaded again
@@ -54,6 +78,7 @@ export class Place {
   #scrolled() {
     const page = document.documentElement;
     this.isAtEnd = !this.turns.isPast && page.scrollHeight - innerHeight - scrollY < NEAR;
+    if (this.isAtEnd && this.start?.getBoundingClientRect().bottom < this.#topHeight) this.start = null;
     this.#note();
     this.#show();
   }
@@ -83,7 +108,7 @@ export class Place {
   }
 }
 
-// Reports the companion's newest message as read once the page that shows it is visible.
+// Reports as read what was said to the person and has been on the screen, while the page is visible.
 export class Reading {
   #until = null;
   #answer = null; // a finished answer whose article is still being fetched
@@ -92,6 +117,7 @@ export class Reading {
   constructor(talk) {
     this.talk = talk;
     document.addEventListener("visibilitychange", () => this.look());
+    addEventListener("scroll", () => this.#timer || this.look(this.#answer), { passive: true });
     document.addEventListener("answer-done", ({ detail }) => this.look(detail.message));
     addEventListener("pagehide", () => this.#timer && this.#tell(true)); // whoever leaves at once has seen it, too
     this.look();
@@ -106,9 +132,13 @@ export class Reading {
 
   async #tell(isLeaving = false) {
     this.#timer = 0;
-    const said = [...this.talk.querySelectorAll(".said-by-companion[data-message]")].at(-1);
-    const newest = this.#answer ?? said?.dataset.message;
-    if (!newest || newest === this.#until || (document.hidden && !isLeaving)) return;
+    const said = [...this.talk.querySelectorAll(".said-by-companion[data-message], .said-by-kith")];
+    const bottom = document.querySelector(".composer").getBoundingClientRect().top;
+    const seen = said.findLast((message) => message.getBoundingClientRect().top < bottom);
+    const newest = this.#answer ?? seen?.dataset.message;
+    const until = document.getElementById(`message-${this.#until}`); // who scrolls back has read it already
+    const isKnown = newest === this.#until || (!this.#answer && said.indexOf(seen) < said.indexOf(until));
+    if (!newest || isKnown || (document.hidden && !isLeaving)) return;
     this.#until = newest;
     try {
       const response = await post(this.talk.dataset.read, { message: newest });

@@ -145,6 +145,11 @@ connection.addEventListener("up", async () => {
   flush();
 });
 
+document.addEventListener("signed-out", () => {
+  line.textContent = words.signed_out;
+  document.getElementById("signed-out").hidden = false;
+});
+
 connection.addEventListener("down", ({ detail: reason }) => {
   replies.lose();
   clearTimeout(quiet);
@@ -160,7 +165,11 @@ connection.addEventListener("down", ({ detail: reason }) => {
 
 // The line is checked while an answer is to come, and when the page is looked at again, until anything comes.
 let isLookedAtAgain = false;
-document.addEventListener("visibilitychange", () => (isLookedAtAgain = !document.hidden));
+let isLeft = false; // and nothing has come since
+document.addEventListener("visibilitychange", () => {
+  isLookedAtAgain = !document.hidden;
+  isLeft = document.hidden;
+});
 
 setInterval(() => {
   if (underWay.size || replies.current || isLookedAtAgain) connection.check({ type: "ping" });
@@ -206,6 +215,8 @@ async function said(message, emotions = []) {
   emotions.slice(0, 1).forEach(showEmotion);
   document.getElementById("beginning")?.remove();
   await turns.refresh(message.id);
+  if (isLeft) turns.markNew(message.id);
+  isLeft = false;
   const isNotice = message.role === "system"; // Kith's own word: it is not read in the companion's voice
   announce(`${isNotice ? "Kith:" : words.says} ${message.text}`);
   if (!isNotice) aloud.message(message.id);
@@ -316,6 +327,8 @@ turns.addEventListener("arrived", () => reading.look());
 turns.addEventListener("arrived", () => aloud.paint());
 connection.open();
 new TalkWindow(turns);
+if (turns.start) announce(turns.start.textContent);
+turns.addEventListener("new-since", () => announce(turns.start.textContent));
 const isAtMessage = location.hash.startsWith("#message-");
 watchKeys(talk, composer, stop);
 if (!isAtMessage && !talk.querySelector(".is-found") && matchMedia("(hover: hover) and (pointer: fine)").matches) composer.area.focus({ preventScroll: true });

@@ -29,8 +29,7 @@ export class Turns extends EventTarget {
     shown.hidden = !files.length;
     shown.append(...files.map(showFile));
     this.place.append(turn);
-    document.getElementById("beginning")?.remove();
-    document.getElementById("suggestions")?.remove();
+    for (const id of ["beginning", "suggestions", "new-since"]) document.getElementById(id)?.remove();
     this.order();
     return turn;
   }
@@ -98,6 +97,20 @@ export class Turns extends EventTarget {
     return this.place.querySelector(".beyond[data-after]") !== null;
   }
 
+  // The line above what came while the person was away, if there is one.
+  get start() {
+    return document.getElementById("new-since");
+  }
+
+  // Put that line above the turn.
+  markNew(id) {
+    const turn = this.find(id);
+    if (!turn) return;
+    this.start?.remove(); // of an absence before
+    turn.before(clone("new-since-template"));
+    this.dispatchEvent(new CustomEvent("new-since"));
+  }
+
   // Fetch one turn and show its current state: remove a deleted one, and append a new one unless the end of the talk is
   // not on the page. Without a network it stays as it is until the next `catchUp`.
   async refresh(id, inPlaceOf = this.find(id)) {
@@ -141,7 +154,7 @@ export class Turns extends EventTarget {
     if (!response.ok) return;
     const html = await response.text();
     if (asked !== this.#asked) return;
-    const { turns, links } = parts(html);
+    const { turns, links, firstNew } = parts(html);
     const ids = new Set(turns.map((turn) => turn.id));
     const known = () => turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
     const isApart = this.isPast || !known();
@@ -150,7 +163,7 @@ export class Turns extends EventTarget {
       const isAfter = first && first.compareDocumentPosition(old) & Node.DOCUMENT_POSITION_FOLLOWING;
       if (isApart ? !isStreaming(old) : isAfter && !ids.has(old.id)) old.remove();
     }
-    if (isApart) for (const link of this.place.querySelectorAll(".beyond")) link.remove();
+    if (isApart) for (const part of this.place.querySelectorAll(".beyond, .new-since")) part.remove();
     const start = known();
     let last = null;
     const arrived = [];
@@ -167,6 +180,7 @@ export class Turns extends EventTarget {
     if (isApart) this.place.prepend(...links);
     this.tellArrived(arrived);
     this.order();
+    if (!before.has(`turn-${firstNew}`)) this.markNew(firstNew);
   }
 
   // Do the same for a page that is new, if anything was said since it was made.
@@ -248,10 +262,11 @@ export function clone(id) {
   return document.getElementById(id).content.firstElementChild.cloneNode(true);
 }
 
-// Return the turns in the server's HTML, and the links to earlier and later ones.
+// Return the turns in the server's HTML, the links to earlier and later ones, and the id of the first one that is new.
 export function parts(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
   const all = (selector) => [...template.content.querySelectorAll(selector)];
-  return { turns: all(".turn"), links: all(".beyond") };
+  const firstNew = template.content.querySelector(".new-since + .turn")?.dataset.turn;
+  return { turns: all(".turn"), links: all(".beyond"), firstNew };
 }

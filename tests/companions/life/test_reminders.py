@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall
 from companions.conversations.messages import Spoken
-from companions.life.outreach import count_unread
+from companions.life.outreach import count_unread, mark_read
 from companions.life.timers.timers import fire, set_timer
 from companions.life.wakings.reminders import asks_for_reminder
 from companions.life.wakings.waking import run
@@ -60,6 +60,17 @@ def test_without_a_slot_what_is_no_reminder_is_left_as_it_is(
     left = as_it_is(waking.pk)
     assert (left.state, left.look_at) == (waking.state, NOON + MINUTE)
     assert rehearsal.requests() == []
+
+
+@pytest.mark.parametrize(
+    ("late", "told"),
+    [(MINUTE, "You wanted to be reminded now."), (HOUR, "This reminder is late: it was due at 12:00.")],
+)
+def test_one_without_a_note_comes_too(mira: Companion, settings: Any, late: timedelta, told: str) -> None:
+    spend_all(mira, settings)
+    waking = woken(mira, NOON, note="")
+    Timer.objects.filter(pk=waking.timer_id).update(by=Timer.By.USER)
+    assert (ran(waking, NOON + late).outcome, unprompted(mira)) == ("reminded", [told])
 
 
 def test_what_was_promised_by_it_is_settled_so_that_nothing_asks_for_it_again(
@@ -120,6 +131,20 @@ def test_a_late_one_says_when_it_was_due(mira: Companion, settings: Any, late: t
     ModelCall.objects.update(started_at=NOON + late - MINUTE)
     ran(woken(mira, NOON), NOON + late)
     assert unprompted(mira) == [told]
+
+
+def test_a_late_one_is_told_in_the_morning_or_to_who_is_up_and_not_whenever_kith_is_back(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    night, morning = NOON + 15 * HOUR, NOON + 20 * HOUR  # three and eight in Berlin
+    waking = ran(woken(mira, NOON + 9 * HOUR), morning - MINUTE)
+    assert (waking.state, waking.look_at, unprompted(mira)) == ("waiting", morning, [])
+    assert ran(waking, morning).state == "done"
+    waking = ran(woken(mira, NOON + 9 * HOUR), night)
+    assert (waking.state, waking.look_at) == ("waiting", night + 15 * MINUTE)
+    say(mira, "I cannot sleep", at=night + 14 * MINUTE)
+    assert ran(waking, night + 15 * MINUTE).state == "done"
+    assert ran(woken(mira, night), night).state == "done"  # it was asked for at this hour
 
 
 ASKED = [
@@ -265,7 +290,7 @@ def test_page_and_api_say_that_it_is_kiths(
     entry = as_alice.get(f"/companions/{mira.pk}/life").json()["items"][0]
     assert (entry["outcome"], entry["what"]) == (
         "reminded",
-        "It found no words of its own, so Kith reminded you.",
+        "Kith reminded you in its place: it found no words, or you had not read its reminders for long.",
     )
 
 
@@ -347,7 +372,7 @@ def test_it_is_kiths_word_and_never_the_companions(mira: Companion, rehearsal: R
     assert count_unread(mira.user, timezone.now()) == {mira.pk: 1}
     assert b'"title":"Kith"' in render_payload(notice)
     spoken = Spoken(notice.pk, notice.role, notice.text, False, None, notice.said_at)
-    [shown] = render_history([spoken], mira.user.zone)
+    [shown] = render_history([spoken] * 3, mira.user.zone)  # the same thrice is sent once
     assert shown["role"] == "user"
     assert str(shown["content"]).startswith("<kith-notice>")
     assert notice not in select_visible(select_messages(notice.session))
@@ -418,3 +443,24 @@ def test_who_is_shut_out_is_not_written_to(mira: Companion, rehearsal: Rehearsal
     waking = ran(woken(mira, NOON), NOON)
     assert (waking.state, waking.reason, unprompted(mira)) == ("skipped", "shut_out", [])
     assert rehearsal.requests() == []
+
+
+def test_who_reads_no_reminder_for_long_is_reminded_without_a_model(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    timer = set_timer(
+        mira, "cron:0 12 * * *", "to drink water", by=Timer.By.USER, now=NOON, is_asked_for=True
+    )
+    given = {"timer": timer, "origin": Waking.Origin.TIMER, "note": timer.note, "is_asked_for": True}
+
+    def remind(day: int) -> Waking:
+        at = NOON + day * DAY
+        return ran(Waking.objects.create(companion=mira, due_at=at, look_at=at, created_at=at, **given), at)
+
+    Conversation.objects.filter(companion=mira).update(read_until=NOON)
+    assert [remind(day).outcome for day in range(1, 8)] == ["spoke"] * 7
+    asked = len(rehearsal.requests())
+    assert remind(8).outcome == "reminded"
+    assert (unprompted(mira)[-1], len(rehearsal.requests())) == (BARE, asked)
+    assert mark_read(mira, NOON + 8 * DAY)
+    assert remind(9).outcome == "spoke"

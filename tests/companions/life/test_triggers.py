@@ -473,6 +473,18 @@ def test_a_birthday_is_thought_of_although_nothing_was_answered_for_long(juno: C
     assert find_refusal(juno, waking, MONDAY + 64 * DAY) is None
 
 
+@pytest.mark.parametrize("hours", [[-4], [-24 * days for days in (30, 29, 20, 8)]], ids=["today", "often"])
+def test_no_unanswered_message_lets_a_birthday_pass(juno: Companion, hours: list[int]) -> None:
+    know(juno, "Alice's birthday is on 4 May.", "fact")
+    Message.objects.update(said_at=MONDAY - 40 * DAY)
+    for before in hours:
+        spoke(juno, MONDAY + before * HOUR)
+    for days in (2, 4, 6):  # it woke for others in the week
+        at = MONDAY - days * DAY
+        Waking.objects.create(companion=juno, origin="drive", drive_key=str(days), due_at=at, created_at=at)
+    assert drive(juno, MONDAY) == "birthday"
+
+
 @pytest.mark.parametrize(
     "fields",
     [{"is_private": True}, {"is_stale": True}, {"closed_at": MONDAY}],
