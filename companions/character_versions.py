@@ -10,7 +10,7 @@ from django.db import transaction
 
 from companions.conversations.revisions import SAME, Piece, compare
 from companions.models import CharacterVersion, Companion
-from companions.models.companion import CHARACTER_FIELDS, lock
+from companions.models.companion import CHARACTER_FIELDS
 
 PASSAGE = regex.compile(r"[^\n.!?。！？…]*[.!?。！？…]*[\"'”’」』)\]*]*[^\S\n]*|\n")
 MAX_PASSAGES = 400  # of one text; comparing takes time in the square of their number
@@ -60,7 +60,7 @@ def compare_texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[D
 @transaction.atomic
 def restore_version(companion: Companion, version: CharacterVersion, now: datetime) -> bool:
     """Restore the version's texts, keeping the current ones as a new version; return False if they are the same."""
-    lock(companion.pk)
+    companion.lock()
     companion.refresh_from_db(fields=CHARACTER_FIELDS)
     texts = {name: version.texts[name] for name in CHARACTER_FIELDS if name in version.texts}
     if all(getattr(companion, name) == text for name, text in texts.items()):

@@ -16,7 +16,6 @@ from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
 from companions.minds.comparison import comparison
 from companions.models import ArchiveUpload, Companion, Comparison, PastImport, Prompt, Waking
-from companions.models.companion import lock
 from companions.pasts import imports, learning, undo
 from companions.pasts import uploads as past_uploads
 from companions.transfer.card_import import delete_unused_uploads
@@ -34,13 +33,15 @@ LONG = Slots[int | None](3)
 
 
 def run_long(user_id: int | None, work: Callable[[], None]) -> None:
-    """Do a user's long work if there is a slot for it; then enqueue what found none. The sweeps enqueue it, too."""
-    with LONG.take(user_id) as is_free:
+    """Do a user's long work if there is a slot for it; then enqueue the sweeps, if some work has found none."""
+    with LONG.take(user_id, pass_on=_enqueue_sweeps) as is_free:
         if is_free:
             work()
-    if is_free and LONG.pop_missed():
-        enqueue("companions.tasks.go_on_with_pasts")
-        enqueue("companions.tasks.restore_waiting")
+
+
+def _enqueue_sweeps(_user_id: int | None) -> None:
+    enqueue("companions.tasks.go_on_with_pasts")
+    enqueue("companions.tasks.restore_waiting")
 
 
 @shared_task
@@ -96,7 +97,7 @@ def restore_waiting() -> None:
 def write_gists(document_id: str) -> None:
     """Write gists for one document's pages, and enqueue the rest if the calls of this run were not enough."""
     for _call in range(CALLS_A_RUN):
-        if not gists.write_gists(UUID(document_id), timezone.now(), lock):
+        if not gists.write_gists(UUID(document_id), timezone.now()):
             return
     write_gists.delay(document_id)
 
@@ -140,7 +141,7 @@ def go_on_with_nights() -> None:
 @in_model_slot(Companion.objects.values_list("user", flat=True))
 def work_a_night(companion_id: str, night_id: str) -> None:
     """Run one night's consolidation."""
-    consolidation.run_night(UUID(companion_id), UUID(night_id), timezone.now)
+    runs.consolidate(UUID(companion_id), UUID(night_id), timezone.now)
 
 
 @shared_task

@@ -25,17 +25,12 @@ def embed_companion(companion_id: str) -> None:
     """Embed those of one companion's memories that have no embedding yet.
 
     A nudge that comes while this process is at work for the companion, or for as many as it may, is enqueued once more
-    as soon as one of them is done: what it tells of may have come after the others had looked.
+    when its turn comes: what it tells of may have come after the others had looked.
     """
-    try:
-        with NUDGED.take(companion_id) as is_free:
-            if is_free:
-                ends_at = monotonic() + COMPANION_SECONDS
-                _embed(lambda: backlog.embed_waiting(UUID(companion_id), ends_at=ends_at))
-    finally:
+    with NUDGED.take(companion_id, pass_on=embed_companion.delay) as is_free:
         if is_free:
-            for missed in NUDGED.pop_missed():
-                embed_companion.delay(missed)
+            ends_at = monotonic() + COMPANION_SECONDS
+            _embed(lambda: backlog.embed_waiting(UUID(companion_id), ends_at=ends_at))
 
 
 @shared_task(autoretry_for=(ProviderUnavailable,), retry_backoff=5, retry_backoff_max=300)

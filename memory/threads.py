@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 
 from memory.language import pattern_of
 from memory.learning.answers import Learnt
-from memory.learning.subjects import is_own, is_same_subject
+from memory.learning.rules.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
 from text.dates import TELLS_PAST, days_ahead, name_whole_day, relative_days, tells_past

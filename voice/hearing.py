@@ -33,6 +33,7 @@ from companions.replies.lifecycle import Start, Started, start
 from files.contents import read_content, store_content
 from files.models import StoredFile
 from jobs.background import in_thread
+from jobs.lease import Clock
 from providers.errors import ProviderError, ProviderRefused
 from providers.sound import Sound, SoundError, mp3, read, read_isolated, wav
 from providers.transcription import Transcript, is_offered, model, place
@@ -40,7 +41,7 @@ from providers.transcription import transcribe as ask
 from text.strings import storable
 from voice.errors import HearingError
 from voice.models import Recording
-from voice.provider_calls import Clock, ConcurrencyLimit, recorded_call
+from voice.provider_calls import ConcurrencyLimit, recorded_call
 
 T = TypeVar("T")
 UNSENT_LIFETIME = timedelta(days=1)

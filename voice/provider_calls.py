@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import datetime
 from threading import Lock
 from typing import Any, TypeVar
 
@@ -16,10 +15,10 @@ from accounts.errors import GateError
 from accounts.limits.usage import note_sound
 from accounts.models import SoundCall
 from jobs.background import in_thread, one_per_loop
+from jobs.lease import Clock
 from providers.errors import ProviderError
 
 T = TypeVar("T")
-Clock = Callable[[], datetime]
 RETRY_AFTER_SECONDS = 5
 
 

@@ -26,7 +26,7 @@ class ScriptedModel:
 
     def answer(self, messages: list[dict[str, str]]) -> str:
         """Return the answer to a request, as JSON."""
-        from memory.learning.subjects import is_own
+        from memory.learning.rules.subjects import is_own
 
         task = TASK.match(messages[0]["content"])
         if task is None or self.talk is None:

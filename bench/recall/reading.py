@@ -13,7 +13,7 @@ SESSION = re.compile(r"session_(\d+)")
 TURN_ID = re.compile(r"D:?(\d+):(\d+)")  # also in "D8:6; D9:17", "D:11:26", "D30:05"
 TIMES = ("%I:%M %p on %d %B, %Y", "%d.%m.%Y, %H:%M:%S")
 STEP = timedelta(minutes=1)
-LEAST_STEP = timedelta(seconds=1)
+MIN_STEP = timedelta(seconds=1)
 
 
 class DataError(ValueError):
@@ -96,7 +96,7 @@ def _session(user: str, said: Mapping[str, Any], key: str) -> list[Turn]:
     for one in said[key]:
         at = _time(one.get("date_time") or said[f"{key}_date_time"])
         if turns:
-            at = max(at, turns[-1].at + (LEAST_STEP if "date_time" in one else STEP))
+            at = max(at, turns[-1].at + (MIN_STEP if "date_time" in one else STEP))
         (id,) = _ids(one["dia_id"])
         if text := _text(one):
             turns.append(Turn(id, one["speaker"] == user, text, at))

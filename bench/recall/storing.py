@@ -15,7 +15,7 @@ from companions.creation import create
 from companions.models import Companion, Message, Session
 from companions.pasts import imports
 from companions.pasts.uploads import keep_upload, read_content_of
-from memory.embedding import embed_waiting
+from memory.embedding.backlog import embed_in_turn
 from tests.fixtures.clock import clock_at
 
 
@@ -40,7 +40,7 @@ def store_all(talks: list[Talk], form: str = "") -> list[Stored]:
     """
     keep = partial(bring, form=form) if form else store
     stored = [keep(talk, person(f"speaker{n}", talk.user)) for n, talk in enumerate(talks)]
-    embed_waiting()
+    embed_in_turn(seconds=float("inf"))
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # autovacuum would within a minute
     return stored

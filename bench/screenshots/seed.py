@@ -101,7 +101,7 @@ keep_fact(
 )
 for days, text, answer in lines[:-1]:
     say(wren, days, text, answer)
-embed_waiting()
+embed_waiting(wren.pk)
 text, answer = lines[-1][1:]
 found = recall(wren.pk, text, 3, now=now, zone=person.zone, vector=embed_cue(text))
 say(

@@ -18,13 +18,14 @@ from memory.emotion import Emotion
 
 MAX_TAG_CHARACTERS = 80
 DEFAULT_INTENSITY = 0.5  # if a tag has no number
+EMOTIONS = "|".join(Emotion.values)
 SIGN, WORD = re.compile("[<＜]"), re.compile(r"\w")
 NAME = "emotions?(?:[_-]?tags?)?"  # the prompt's rules speak of an "emotion tag", so small models use that as its name
 HEAD = re.compile(rf"[<＜](\s{{0,2}})([/／]?)\s{{0,2}}{NAME}(?=[^\w-])", re.IGNORECASE)
 BEGUN = regex.compile(rf"[<＜]\s{{0,2}}[/／]?\s{{0,2}}(?:{NAME})?", regex.IGNORECASE)
 CONTENT = regex.compile(rf"([^<＜\n]*)[<＜]\s{{0,2}}[/／]\s{{0,2}}{NAME}\s{{0,2}}[>＞]", regex.IGNORECASE)
 WHOLE = regex.compile(  # all that a tag needs but its end, before a word that is said
-    rf"[\s:=\"']{{0,4}}(?:{'|'.join(Emotion.values)})[\s:=,\"']{{1,4}}(?:\d+(?:[.,]\d+)?|[.,]\d+)%?"
+    rf"[\s:=\"']{{0,4}}(?:{EMOTIONS})[\s:=,\"']{{1,4}}(?:\d+(?:[.,]\d+)?|[.,]\d+)%?"
     r"(?=\s+[^\s\p{P}]{1,30}(?:[\s\p{P}]|$))",
     regex.IGNORECASE,
 )

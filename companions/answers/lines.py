@@ -11,14 +11,12 @@ from functools import lru_cache
 
 import regex
 
-from companions.answers.emotion_tags import Felt
+from companions.answers.emotion_tags import EMOTIONS, Felt
 from companions.answers.markup import TextCall
 from companions.answers.text_calls import read_function_call
-from memory.emotion import Emotion
 
 MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
 MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
-EMOTIONS = "|".join(Emotion.values)
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
 ROLES = ("user", "human", "用户", "人类")

@@ -10,8 +10,8 @@ from functools import lru_cache
 
 import regex
 
+from companions.answers.emotion_tags import EMOTIONS
 from companions.answers.text_calls import ARGUMENTS, NAMES, find_words_behind, read_calls, read_function_calls
-from memory.emotion import Emotion
 from providers.chat.events import Thought
 from providers.tokens import CONTROL_TOKENS
 
@@ -19,7 +19,6 @@ MAX_FENCE_CHARACTERS = 12  # of backticks in a row
 MAX_INLINE_CHARACTERS = 200  # how far the end of inline code is searched for
 MAX_CALL_CHARACTERS = 40_000
 MAX_BLOCK_CHARACTERS = 1000  # of a block of Kith's after the companion's words; a longer one ends the answer
-EMOTIONS = "|".join(Emotion.values)
 CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
 TAG = regex.compile(
     r"(?P<kith><\s?/?\s?kith[-_][^<>\n]{0,120}>)"

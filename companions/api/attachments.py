@@ -1,6 +1,5 @@
 import asyncio
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -8,7 +7,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions import access
-from companions.api.schemas import FILE, ListOut, describe_form
+from companions.api.schemas import FILE, ListOut, Out, describe_form
 from companions.conversations.attachments import add_file, as_json, remove
 from companions.models import Attachment
 from companions.pagination import PageQuery, paginate
@@ -18,7 +17,6 @@ from jobs.background import in_thread
 
 router = Router(tags=["messages"])
 ATTACHMENTS = "/{uuid:companion_id}/attachments"
-Out = dict[str, Any]
 PICTURE = describe_form(
     ["file"],
     file={

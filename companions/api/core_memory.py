@@ -8,16 +8,14 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import Text
-from companions.models.companion import lock
-from database.journal import everywhere
+from companions.api.schemas import FullListOut, Text
+from companions.memories.editing import edit_core_memory
 from memory import core_memory
 from memory.models import Block, Slot
 from memory.models.core_memory import SLOT_CHARACTERS, By
 
 router = Router(tags=["always in mind"])
 SLOT, BLOCK = "/{uuid:companion_id}/slots", "/{uuid:companion_id}/blocks"
-NEXT = Field(None, description="Always null: the list is returned in full.")
 
 
 class SlotIn(Schema):
@@ -31,9 +29,8 @@ class SlotOut(Schema):
     changed_at: datetime
 
 
-class SlotsOut(Schema):
-    items: list[SlotOut]
-    next: str | None = NEXT
+class SlotsOut(FullListOut[SlotOut]):
+    pass
 
 
 class BlockIn(Schema):
@@ -57,9 +54,8 @@ class BlockOut(Schema):
     changed_at: datetime
 
 
-class BlocksOut(Schema):
-    items: list[BlockOut]
-    next: str | None = NEXT
+class BlocksOut(FullListOut[BlockOut]):
+    pass
 
 
 @router.get(SLOT, response=SlotsOut, operation_id="list_slots", summary="List the slots, by name")
@@ -78,21 +74,16 @@ def get_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Slot:
     operation_id="set_slot",
     summary="Set a slot; repeating the request has no further effect",
 )
-@everywhere()
 def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: SlotIn) -> Slot:
     companion = get_companion(request.user, companion_id)
-    lock(companion.pk)
-    return core_memory.set_slot(companion.pk, name, body.text, by=By.USER, now=timezone.now())
+    return edit_core_memory(companion, core_memory.set_slot, name, text=body.text, now=timezone.now())
 
 
 @router.delete(
     f"{SLOT}/{{path:name}}", response={204: None}, operation_id="delete_slot", summary="Delete a slot"
 )
-@everywhere()
 def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
-    companion = get_companion(request.user, companion_id)
-    lock(companion.pk)
-    core_memory.delete_slot(companion.pk, name, by=By.USER)
+    edit_core_memory(get_companion(request.user, companion_id), core_memory.delete_slot, name)
     return Status(204, None)
 
 
@@ -112,19 +103,14 @@ def get_block(request: SignedInRequest, companion_id: UUID, name: str) -> Block:
     operation_id="write_block",
     summary="Write a block's text; other fields that are omitted stay unchanged",
 )
-@everywhere()
 def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: BlockIn) -> Block:
     companion = get_companion(request.user, companion_id)
-    lock(companion.pk)
-    return core_memory.write_block(companion.pk, name, by=By.USER, now=timezone.now(), **body.dict())
+    return edit_core_memory(companion, core_memory.write_block, name, now=timezone.now(), **body.dict())
 
 
 @router.delete(
     f"{BLOCK}/{{path:name}}", response={204: None}, operation_id="delete_block", summary="Delete a block"
 )
-@everywhere()
 def delete_block(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
-    companion = get_companion(request.user, companion_id)
-    lock(companion.pk)
-    core_memory.delete_block(companion.pk, name, by=By.USER)
+    edit_core_memory(get_companion(request.user, companion_id), core_memory.delete_block, name)
     return Status(204, None)

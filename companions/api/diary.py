@@ -14,7 +14,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.rates import admit_to
 from companions import access
-from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, list_rows
+from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, Out, list_rows
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Message
 from companions.pagination import PageQuery
@@ -27,7 +27,6 @@ router = Router(tags=["diary"])
 revisions_router = Router(tags=["understanding"])
 DIARY = "/{uuid:companion_id}/diary"
 ENTRY = DIARY + "/{uuid:entry_id}"
-Out = dict[str, object]
 
 
 class SentenceOut(Schema):

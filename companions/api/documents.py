@@ -16,7 +16,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.usage import admit_work
 from companions import access
-from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, describe_form, list_rows
+from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, Out, describe_form, list_rows
 from companions.memories import editing
 from companions.pagination import BAD_CURSOR, CursorError, PageQuery
 from files.errors import ContentError
@@ -30,7 +30,6 @@ from text.json_size import check_json
 router = Router(tags=["documents"])
 DOCUMENTS = "/{uuid:companion_id}/documents"
 DOCUMENT = DOCUMENTS + "/{uuid:document_id}"
-Out = dict[str, object]
 
 
 class DocumentIn(Schema):

@@ -1,7 +1,7 @@
 """The gallery: browse characters, create a companion from one, and manage one's own published characters."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.http.response import HttpResponseBase
@@ -15,7 +15,7 @@ from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.cards import CardOut
 from companions.api.companions import CompanionOut, Name
-from companions.api.schemas import IdempotencyKey, ListOut, Text
+from companions.api.schemas import IdempotencyKey, ListOut, Out, Text
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.gallery import catalogue, decisions, submission
 from companions.gallery.adoption import adopt
@@ -36,7 +36,6 @@ from text.strings import check_storable, one_line
 
 router = Router(tags=["gallery"])
 CHARACTER = "/{uuid:character_id}"
-Out = dict[str, Any]
 Licence = Literal["CC0-1.0", "CC-BY-4.0", "CC-BY-SA-4.0", "own-rights"]
 Rating = Literal["everyone", "16", "adults"]
 LICENCE = (

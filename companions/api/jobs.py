@@ -12,13 +12,12 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.rates import admit_to
 from companions import access
-from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Moment, Text
+from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Out, Text, Timestamp
 from companions.models import Job
 from companions.pasts import log_import
 from companions.sessions.requests import close
 
 router = Router(tags=["logs"])
-Out = dict[str, object]
 
 
 class LogLineIn(Schema):
@@ -26,7 +25,7 @@ class LogLineIn(Schema):
     role: Annotated[str, StringConstraints(pattern="^(user|assistant)$")]
     name: Text = Field("", max_length=80)
     text: FilledText = Field(max_length=32_000)
-    at: Moment
+    at: Timestamp
 
 
 class LogIn(Schema):

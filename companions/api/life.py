@@ -11,7 +11,7 @@ from pydantic import AfterValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
-from companions.api.schemas import ListOut, Moment, describe_choices, list_rows
+from companions.api.schemas import FullListOut, ListOut, Out, Timestamp, describe_choices, list_rows
 from companions.life import inner_state, log, outreach
 from companions.models import InnerState, Life
 from companions.pagination import PageQuery, paginate_merged
@@ -22,7 +22,6 @@ router = Router()
 my_router = Router(tags=["me"])
 INNER_STATE = "/{uuid:companion_id}/inner-state"
 SETTINGS = "/{uuid:companion_id}/life/settings"
-Out = dict[str, Any]
 
 
 class ToolOut(Schema):
@@ -168,7 +167,7 @@ class LifePatch(Schema):
 
 
 class ReadIn(Schema):
-    until: Moment | None = Field(
+    until: Timestamp | None = Field(
         None, description="Mark what was said up to this time as read; if omitted, everything."
     )
 
@@ -187,9 +186,8 @@ class NoticeOut(Schema):
     made_at: datetime
 
 
-class NoticesOut(Schema):
-    items: list[NoticeOut]
-    next: str | None = Field(None, description="Always null: the list is returned in full.")
+class NoticesOut(FullListOut[NoticeOut]):
+    pass
 
 
 @router.get(

@@ -14,7 +14,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.rates import admit_to
 from companions import access
-from companions.api.schemas import FilledText, IdempotencyKey, ListOut, list_rows
+from companions.api.schemas import FilledText, IdempotencyKey, ListOut, Out, list_rows
 from companions.lore import editing
 from companions.lore.explanation import Explained
 from companions.lore.turn import MAX_TRIED_CHARACTERS, try_text
@@ -24,7 +24,6 @@ from companions.pagination import PageQuery
 router = Router(tags=["lorebooks"])
 companions_router = Router(tags=["lorebooks"])
 LOREBOOK = "/{uuid:lorebook_id}"
-Out = dict[str, Any]
 BOOK = (
     "A lorebook as in Character Card V3: name, scan_depth, token_budget, recursive_scanning, extensions, entries. "
     f"At most 2,000 entries, each of at most {editing.MAX_CONTENT_CHARACTERS:,} characters and {editing.MAX_KEYS} keys"

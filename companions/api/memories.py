@@ -16,27 +16,24 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.usage import admit_work
 from companions import access, deletion
-from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Moment, list_rows
+from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Out, Timestamp, list_rows
 from companions.conversations.editing import correct_memory
 from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
-from companions.memories.editing import set_private, undo_retraction_of
+from companions.memories.editing import add_fact, mark, set_private, undo_retraction_of
 from companions.memories.reasons import describe_reasons
 from companions.models import Message
 from companions.pagination import PageQuery
-from database.journal import everywhere
 from memory.embedding import embed_cue
 from memory.models import Memory, Recall
 from memory.recall.candidates import MemoryFilter
 from memory.recall.novelty import ALIKE, MAX_OBSERVATIONS, Novelty, find_novel
 from memory.recall.ranking import MAX_FOUND
 from memory.recall.recall import recall, record
-from memory.store import keep_fact
 
 router = Router(tags=["memories"])
 MEMORIES = "/{uuid:companion_id}/memories"
 MEMORY = MEMORIES + "/{uuid:memory_id}"
-Out = dict[str, object]
 
 
 WithMessage = Annotated[
@@ -56,7 +53,7 @@ class SourceOut(Schema):
 
 class MemoryIn(Schema):
     text: FilledText = Field(max_length=8_000)
-    happened_at: Moment | None = None
+    happened_at: Timestamp | None = None
 
 
 class MemoryPatch(Schema):
@@ -66,7 +63,7 @@ class MemoryPatch(Schema):
         None, description="Whether the memory, and what was derived from it alone, is withheld from models."
     )
     importance: int | None = Field(None, ge=1, le=10, description="From 1 to 10; 5 is the default.")
-    happened_at: Moment | None = None
+    happened_at: Timestamp | None = None
 
 
 class QuoteOut(Schema):
@@ -106,13 +103,13 @@ class MemoriesOut(ListOut[MemoryOut]):
 
 
 class MemoryFilterIn(Schema):
-    since: Moment | None = Field(None, description="Only what happened at or after this time.")
-    until: Moment | None = Field(None, description="Only what happened before this time.")
+    since: Timestamp | None = Field(None, description="Only what happened at or after this time.")
+    until: Timestamp | None = Field(None, description="Only what happened before this time.")
     speaker: Memory.Speaker | None = Field(None, description="Only what this speaker said.")
     message_ids: list[UUID] = Field(
         [], max_length=100, description="Only what comes from one of these messages."
     )
-    as_of: Moment | None = Field(
+    as_of: Timestamp | None = Field(
         None, description="Only what had happened by this time and was still true then."
     )
 
@@ -249,9 +246,7 @@ def add_memory(
 
     def make() -> UUID:
         admit_work(companion.user, "memories", now)
-        with everywhere():
-            happened_at = body.happened_at or now
-            return keep_fact(companion.pk, body.text, happened_at, now, zone=companion.user.zone).pk
+        return add_fact(companion, body.text, now, body.happened_at).pk
 
     made_id, _ = once(request.user, f"add_memory {companion_id}", key, request.body, make)
     return Status(201, access.get_memory(request.user, companion_id, made_id))
@@ -294,13 +289,9 @@ def change_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID,
     memory = access.get_memory(request.user, companion_id, memory_id)
     if body.text is not None or body.happened_at is not None:
         correct_memory(memory, body.text or memory.text, timezone.now(), body.happened_at)
-    with everywhere():
-        if body.is_private is not None:
-            set_private(memory, body.is_private, timezone.now())
-        marks = body.dict(include={"is_pinned", "importance"}, exclude_none=True)
-        for name, value in marks.items():
-            setattr(memory, name, value)
-        memory.save(update_fields=list(marks))
+    if body.is_private is not None:
+        set_private(memory, body.is_private, timezone.now())
+    mark(memory, **body.dict(include={"is_pinned", "importance"}, exclude_none=True))
     return memory
 
 

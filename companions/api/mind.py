@@ -10,7 +10,7 @@ from pydantic import BeforeValidator
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import FILE, Text, describe_form
+from companions.api.schemas import FILE, FullListOut, Out, Text, describe_form
 from companions.minds.choice import get_mind
 from companions.minds.editing import change_mind, list_providers
 from companions.minds.preset_files import MAX_BYTES, read_preset
@@ -25,7 +25,6 @@ from providers.selection import Capability
 router = Router(tags=["mind"])
 presets_router = Router(tags=["mind"])
 MIND = "/{uuid:companion_id}/mind"
-Out = dict[str, Any]
 BOUNDS = ", ".join(
     f"{parameter.name} {parameter.least} to {parameter.most}" for parameter in PARAMETERS.values()
 )
@@ -64,9 +63,8 @@ class PresetOut(Schema):
     sampling: SamplingFields
 
 
-class PresetsOut(Schema):
-    items: list[PresetOut]
-    next: str | None = Field(None, description="Always null: the list is returned in full.")
+class PresetsOut(FullListOut[PresetOut]):
+    pass
 
 
 class DailyUseOut(Schema):

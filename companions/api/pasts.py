@@ -19,8 +19,8 @@ from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
 from companions.pagination import PageQuery
 from companions.pasts import imports, undo, uploads
 from companions.pasts.learning import (
-    LEAST_NIGHTLY,
-    MOST_NIGHTLY,
+    MAX_NIGHTLY,
+    MIN_NIGHTLY,
     NIGHTLY_TOKENS,
     LearningProgress,
     RestCost,
@@ -89,12 +89,12 @@ class PreviewForm(ReadForm):
     companion: UUID | None = Field(
         None, description="The companion that may already have some of the messages."
     )
-    nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
+    nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=MIN_NIGHTLY, le=MAX_NIGHTLY)
 
 
 class PastForm(ReadForm):
     learn: bool = Field(False, description="Whether to learn from it as well, over several nights.")
-    nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
+    nightly_tokens: int = Field(NIGHTLY_TOKENS, ge=MIN_NIGHTLY, le=MAX_NIGHTLY)
 
 
 class LearntOut(Schema):
@@ -147,7 +147,7 @@ class ImportsOut(ListOut[ImportOut]):
 
 class ImportPatch(Schema):
     learning: Literal["running", "paused"] | None = None
-    nightly_tokens: int | None = Field(None, ge=LEAST_NIGHTLY, le=MOST_NIGHTLY)
+    nightly_tokens: int | None = Field(None, ge=MIN_NIGHTLY, le=MAX_NIGHTLY)
 
 
 @router.post(

@@ -1,4 +1,4 @@
-from typing import Annotated, Any
+from typing import Annotated
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -8,7 +8,7 @@ from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import FILE, ListOut, describe_form
+from companions.api.schemas import FILE, ListOut, Out, describe_form
 from companions.face.drawing import render_portrait, respond_with_drawing
 from companions.face.expressions import express
 from companions.face.portraits import (
@@ -30,7 +30,6 @@ from memory.emotion import Emotion
 router = Router(tags=["face"])
 PORTRAIT = "/{uuid:companion_id}/portrait"
 PICTURES = "/{uuid:companion_id}/pictures"
-Out = dict[str, Any]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=32)]
 FEATURES_IN_WORDS = "; ".join(f"{feature}: {', '.join(table)}" for feature, table in TABLES.items())
 

@@ -21,6 +21,7 @@ from memory.recall.recall import Found
 from text.strings import check_storable
 
 Item = TypeVar("Item")
+Out = dict[str, Any]  # the fields of a schema
 
 
 def _check_filled(text: str) -> str:
@@ -29,13 +30,13 @@ def _check_filled(text: str) -> str:
     return text
 
 
-def _check_moment(at: datetime) -> datetime:
+def _check_timestamp(at: datetime) -> datetime:
     if not is_moment(at):
         raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
     return at.astimezone(UTC)  # PostgreSQL refuses an offset such as +23:59
 
 
-Moment = Annotated[AwareDatetime, AfterValidator(_check_moment)]
+Timestamp = Annotated[AwareDatetime, AfterValidator(_check_timestamp)]
 Text = Annotated[str, AfterValidator(check_storable)]
 FilledText = Annotated[str, AfterValidator(check_storable), AfterValidator(_check_filled)]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(check_storable)]
@@ -55,6 +56,13 @@ class ListOut(Schema, Generic[Item]):
 
     items: list[Item]
     next: str | None
+
+
+class FullListOut(Schema, Generic[Item]):
+    """A list without pages."""
+
+    items: list[Item]
+    next: str | None = Field(None, description="Always null: the list is returned in full.")
 
 
 def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """Threads, i.e. what is open between companion and user: list, settle, let be and reopen them."""
 
 from datetime import date, datetime
-from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -9,14 +8,13 @@ from ninja import Field, Query, Router, Schema
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_thread
-from companions.api.schemas import ListOut, list_rows
+from companions.api.schemas import ListOut, Out, list_rows
 from companions.memories import threads
 from companions.pagination import PageQuery
 from memory.models import Thread
 
 router = Router(tags=["threads"])
 THREADS = "/{uuid:companion_id}/threads"
-Out = dict[str, Any]
 
 
 class ThreadOut(Schema):

@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
@@ -10,7 +10,7 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.rates import admit_to
 from companions.access import get_companion, get_timer, get_waking
-from companions.api.schemas import IdempotencyKey, ListOut, Text
+from companions.api.schemas import IdempotencyKey, ListOut, Out, Text
 from companions.life.timers import timers
 from companions.models import Companion, Timer
 from companions.models.timer import NOTE_CHARACTERS
@@ -20,7 +20,6 @@ from database.journal import everywhere
 router = Router(tags=["timers"])
 TIMERS = "/{uuid:companion_id}/timers"
 TIMER = TIMERS + "/{uuid:timer_id}"
-Out = dict[str, Any]
 State = Literal["active", "ended", "cancelled", "set_aside"]
 
 

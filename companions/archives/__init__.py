@@ -7,7 +7,7 @@ journal    read rows of the journal, which contain rows themselves
 contents   check the files in an archive by their kind
 export     write the ZIP file from one snapshot of the database, as a stream
 manifest   read and check an archive's list of contents, and describe it in plain words
-limits     check a restored companion against the limits of this Kith
+limits     check a restored companion, and what its user has, against the limits of this Kith
 restore    create a companion from an archive, in one transaction
 uploads    keep an uploaded archive, preview it, and have a worker restore it, which may be killed at any line
 """

@@ -22,10 +22,9 @@ from accounts.models import User
 from companions.archives.contents import MAX_FILE_BYTES, clean_content
 from companions.archives.errors import ArchiveError, RowError
 from companions.archives.journal import read_entry
-from companions.archives.limits import require_limits
+from companions.archives.limits import require_limits, require_storage
 from companions.archives.manifest import Manifest, list_remarks, read_manifest
 from companions.archives.sections import JOURNAL, SECTIONS, Section
-from companions.archives.storage import require_storage
 from companions.archives.values import Places, complete, list_columns, parse_line, read_row
 from companions.errors import LimitError
 from companions.face.portraits import SEEDS

@@ -19,7 +19,6 @@ reach; those that still wait to be sent are dropped.
 
 from companions.deletion.deletion import (
     MAX_AT_ONCE,
-    SUMMARIES,
     delete_companion,
     delete_message,
     delete_messages,
@@ -33,7 +32,6 @@ from companions.deletion.dependents import reminders_of
 
 __all__ = [
     "MAX_AT_ONCE",
-    "SUMMARIES",
     "delete_companion",
     "delete_message",
     "delete_messages",

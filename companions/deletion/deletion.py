@@ -29,8 +29,6 @@ messages_hidden = Signal()
 
 
 MAX_AT_ONCE = 500
-# Forgetting a memory of these kinds does not hide the messages that it sums up.
-SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)
 
 
 def delete_message(message: Message, now: datetime) -> None:
@@ -95,7 +93,7 @@ def forget_many(
     chosen = Memory.everywhere.of(companion_id).filter(pk__in=ids).defer("entry")
     memories = list(chosen.select_related("message").prefetch_related("sources"))
     said = {memory.message.pk: memory.message for memory in memories if memory.message}
-    learnt = (memory for memory in memories if not memory.message and memory.kind not in SUMMARIES)
+    learnt = (memory for memory in memories if not memory.message and memory.kind not in Memory.SUMMARIES)
     sources = {message.pk: message for memory in learnt for message in memory.sources.all()}
     if with_messages:
         remove(companion, now, messages=[*{**sources, **said}.values()], memories=memories)
@@ -163,7 +161,7 @@ def delete_companion(companion: Companion) -> None:
 
     def delete() -> None:
         lift_statement_timeout()
-        lock(companion.pk)
+        companion.lock()
         # Embedding locks memories and then needs the companion: locking the memories here, too, avoids a deadlock.
         list(Memory.everywhere.of(companion.pk).select_for_update().order_by("pk").values_list("pk"))
         scrub_all(companion.pk)

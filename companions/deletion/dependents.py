@@ -172,18 +172,18 @@ def find_scope(
     companion: Companion,
     now: datetime,
     *,
-    messages: Collection[Message] = (),
-    sources: Collection[Message] = (),
-    memories: Collection[Memory] = (),
+    messages: Collection[Message],
+    sources: Collection[Message],
+    memories: Collection[Memory],
     hides: bool = False,
 ) -> tuple[DeletionScope, list[Message]]:
-    """Return the scope of `deletion.remove`: these, the reminders of them, and the memories of all these messages.
+    """Return the scope of deleting or hiding these: with the reminders of them, and the memories of all these messages.
 
-    Return the reminders beside it.
+    Return the reminders beside it. `hides` as in `deletion.remove`.
     """
     mirrors = find_mirrors(companion, messages)
     known = [*memories, *([] if hides else mirrors)]
-    reminders = find_reminders(companion, now, messages=messages, sources=sources, memories=known)
+    reminders = _find_reminders(companion, now, messages=messages, sources=sources, memories=known)
     told = find_mirrors(companion, reminders) if reminders else []
     all_memories = list({memory.pk: memory for memory in (*memories, *mirrors, *told)}.values())
     return build_scope(companion, now, [*messages, *reminders], sources, all_memories), reminders
@@ -194,7 +194,7 @@ def find_mirrors(companion: Companion, messages: Collection[Message]) -> list[Me
     return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
 
 
-def find_reminders(
+def _find_reminders(
     companion: Companion,
     now: datetime,
     *,
@@ -220,7 +220,7 @@ def find_reminders(
 def reminders_of(message: Message, now: datetime) -> list[Message]:
     """Return the unprompted messages that deleting this message would delete, too."""
     mirrors = find_mirrors(message.companion, [message])
-    return find_reminders(message.companion, now, messages=[message], memories=mirrors)
+    return _find_reminders(message.companion, now, messages=[message], memories=mirrors)
 
 
 def _find_said_for(scope: DeletionScope) -> list[Message]:

@@ -13,7 +13,6 @@ from django.utils.translation import gettext_lazy as _
 
 from companions.errors import PortraitError
 from companions.models import Companion, Picture, Portrait
-from companions.models.companion import lock
 from files import contents
 from files.models import StoredFile
 from files.pictures import picture
@@ -150,7 +149,7 @@ def put_picture(companion: Companion, emotion: str, content: bytes, now: datetim
     kind = StoredFile.Kind.PICTURE
     file = contents.store_picture(companion.user, drawn, kind, now, companion=companion)
     with transaction.atomic():
-        if not lock(companion.pk):
+        if not companion.lock():
             raise Companion.DoesNotExist
         drop_picture(companion, emotion)
         return Picture.objects.create(companion=companion, emotion=emotion, file=file)

@@ -15,7 +15,6 @@ from companions.errors import GalleryError, LimitError
 from companions.face.portraits import find_picture, get_seed
 from companions.gallery.publication import Publication, holds_own_address, require_right_to_give_on
 from companions.models import Companion, GalleryCharacter, GalleryVersion
-from companions.models.companion import lock
 from companions.models.gallery import AGES
 from files import contents
 from files.models import StoredFile
@@ -89,7 +88,7 @@ def submit(
     """
     check_terms(companion, terms)
     user = User.objects.select_for_update(no_key=True).get(pk=companion.user_id)
-    if not lock(companion.pk):
+    if not companion.lock():
         detail = _("This companion was deleted a moment ago. Nothing was sent.")
         raise GalleryError(COMPANION_DELETED, detail, status=NOT_FOUND)
     character = GalleryCharacter.objects.owned_by(user).filter(companion=companion).first()

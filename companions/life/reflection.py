@@ -32,10 +32,10 @@ from companions.sessions.transcript import (
 from database.queries import fetch_ids
 from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, retry_at
 from memory.learning.answers import Reflection
-from memory.learning.boilerplate import is_boilerplate
-from memory.learning.grounding import names_in, stands_on
 from memory.learning.requests import render_reflection_request
-from memory.learning.secrets import redacted
+from memory.learning.rules.boilerplate import is_boilerplate
+from memory.learning.rules.grounding import names_in, stands_on
+from memory.learning.rules.secrets import redacted
 from memory.learning.talk import Talk
 from providers.chat.structured import ask
 from providers.errors import MalformedError

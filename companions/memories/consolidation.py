@@ -15,10 +15,7 @@ from django.utils.translation import ngettext, pgettext
 from accounts.models import User
 from accounts.models.user import list_time_zones
 from companions.models import Companion
-from companions.models.companion import lock
 from database.journal import everywhere
-from jobs.lease import Clock
-from memory.consolidation import runs
 from memory.consolidation.undo import settle, undo
 from memory.models import Change, Consolidation
 from memory.models.consolidation import ConsolidationQuerySet
@@ -71,11 +68,6 @@ def find_night(now: datetime, zone: tzinfo) -> tuple[date, datetime]:
     """
     night_of = (now.astimezone(zone).replace(tzinfo=None) - timedelta(hours=BEGINS.hour)).date()
     return night_of, datetime.combine(night_of, BEGINS, zone).astimezone(UTC)
-
-
-def run_night(companion_id: UUID, night_id: UUID, clock: Clock) -> None:
-    """Run the consolidation of one night if it is due."""
-    runs.consolidate(companion_id, night_id, clock, lock)
 
 
 def load_ended_nights(companion: Companion) -> ConsolidationQuerySet:
@@ -131,10 +123,12 @@ def load_contradictions(companion: Companion) -> list[Change]:
 @everywhere()
 def undo_change(companion: Companion, change_id: UUID, now: datetime) -> Change:
     """Undo the change and return it. Raise UndoError or Change.DoesNotExist."""
-    return undo(companion.pk, change_id, now, lock)
+    companion.lock()
+    return undo(companion.pk, change_id, now)
 
 
 @everywhere()
 def settle_change(companion: Companion, change_id: UUID, keep: Change.Settled, now: datetime) -> Change:
     """Settle the contradiction and return it. Raise UndoError or Change.DoesNotExist."""
-    return settle(companion.pk, change_id, keep, now, lock)
+    companion.lock()
+    return settle(companion.pk, change_id, keep, now)

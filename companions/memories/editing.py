@@ -1,14 +1,15 @@
-"""A person's changes to their companion's memory, documents and diary, each with the companion locked."""
+"""A person's changes to their companion's memory, documents and diary. They hold on every branch."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Any, TypeVar
 from uuid import UUID
 
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from companions.deletion import SUMMARIES, delete_messages, forget_gists, forget_many
-from companions.deletion.dependents import build_scope, find_reminders
+from companions.deletion import delete_messages, forget_gists, forget_many
+from companions.deletion.dependents import find_scope
 from companions.deletion.traces import erase_from_journal
 from companions.deletion.withdrawal import clear_summaries, conceal
 from companions.models import Companion, Message
@@ -20,7 +21,34 @@ from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
-from memory.store import undo_retraction
+from memory.models.core_memory import By
+from memory.store import keep_fact, undo_retraction
+
+T = TypeVar("T")
+
+
+@everywhere()
+def add_fact(companion: Companion, text: str, now: datetime, happened_at: datetime | None = None) -> Memory:
+    """Save a fact that the person adds, and return its memory."""
+    return keep_fact(companion.pk, text, happened_at or now, now, zone=companion.user.zone)
+
+
+@everywhere()
+def mark(memory: Memory, **marks: bool | int) -> None:
+    """Set the memory's `is_pinned` or `importance`, or both."""
+    for name, value in marks.items():
+        setattr(memory, name, value)
+    memory.save(update_fields=list(marks))
+
+
+@everywhere()
+def edit_core_memory(companion: Companion, edit: Callable[..., T], name: str, **fields: Any) -> T:
+    """Write or delete the slot or block of this name by `edit`, a function of `memory.core_memory`; return its result.
+
+    Raise CoreMemoryError.
+    """
+    companion.lock()
+    return edit(companion.pk, name, by=By.USER, **fields)
 
 
 @erasing()
@@ -45,14 +73,15 @@ def set_private(memory: Memory, is_private: bool, now: datetime) -> None:
 
 def hides_sources(memory: Memory) -> bool:
     """Return whether hiding the memory hides the messages that it was learnt from; a summary hides none of them."""
-    return memory.message_id is None and memory.kind not in SUMMARIES and memory.sources.exists()
+    return memory.message_id is None and memory.kind not in Memory.SUMMARIES and memory.sources.exists()
 
 
 def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
     """Hide from models what the memory comes from, what was derived from it, and the reminders of it."""
     messages, sources = ([memory.message], []) if memory.message else ([], list(memory.sources.all()))
-    reminders = find_reminders(companion, now, messages=messages, sources=sources, memories=[memory])
-    scope = build_scope(companion, now, [*messages, *reminders], sources, [memory])
+    scope, reminders = find_scope(
+        companion, now, messages=messages, sources=sources, memories=[memory], hides=True
+    )
     conceal(companion, scope)
     erase_from_journal(scope, scope.all_messages | scope.memories)
     clear_summaries(companion, scope, [*messages, *reminders, *sources])
@@ -65,7 +94,7 @@ def _conceal(companion: Companion, memory: Memory, now: datetime) -> None:
 @everywhere()
 def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> None:
     """Undo the forgetting or revision of a memory, or of its slot. Raise UndoError or CoreMemoryError."""
-    lock(companion.pk)
+    companion.lock()
     mine = Retraction.objects.filter(companion=companion, memory=memory_id)
     retraction = mine.select_related("memory__replaced_by").first()
     if retraction is None:
@@ -76,7 +105,7 @@ def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> 
 @everywhere()
 def write_revision(companion: Companion, about: str, texts: Sequence[str], now: datetime) -> Revision:
     """Save the user's version of self-concept or user profile; return the newest revision if nothing has changed."""
-    lock(companion.pk)
+    companion.lock()
     return revisions.rewrite(companion.pk, about, texts, now)
 
 
@@ -86,7 +115,7 @@ def restore_revision(companion: Companion, revision: Revision, now: datetime) ->
 
     The content is read again under the lock, as a concurrent deletion may have removed something from it.
     """
-    lock(companion.pk)
+    companion.lock()
     stored = Revision.objects.of(companion.pk, revision.about).get(pk=revision.pk)
     return revisions.restore(stored, now)
 
@@ -98,7 +127,7 @@ def give_document(companion: Companion, title: str, text: str, now: datetime) ->
     """Store a document with its pages, enqueue the writing of their gists, and return it. Raise DocumentError."""
     given = split_text(companion.pk, title, text)
     with transaction.atomic():
-        if not lock(companion.pk):
+        if not companion.lock():
             raise DocumentError("no_such_companion", _("You have no such companion."), 404)
         document = store_document(companion.pk, given, now)
         enqueue("companions.tasks.write_gists", str(document.pk))

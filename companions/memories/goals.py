@@ -12,7 +12,6 @@ from django.utils.translation import gettext_lazy as _
 
 from companions.errors import PursuitError
 from companions.models import Companion
-from companions.models.companion import lock
 from database.journal import everywhere
 from memory.goals import PURSUED, begin_goal, update_goal
 from memory.models import Memory, Pursuit
@@ -21,7 +20,6 @@ MAX_DEPTH = 4  # levels by which a part is indented at most
 MAX_PARENTS = 100
 CIRCLE = _("A goal cannot be part of itself or of one of its own parts.")
 NO_GOAL = _("It can only be part of another goal of the same companion.")
-ENDED = (Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP)
 RANKS = {Pursuit.Status.UNDER_WAY: 0, Pursuit.Status.NEW: 1, Pursuit.Status.DONE: 2}
 
 
@@ -80,13 +78,13 @@ def _order(pursuit: Pursuit) -> tuple[int, float, int]:
 
 def sort_ideas(ideas: Iterable[Pursuit]) -> list[Pursuit]:
     """Return the ideas, most exciting first, those that are done or given up last."""
-    return sorted(ideas, key=lambda idea: (idea.status in ENDED, -idea.excitement, *_order(idea)))
+    return sorted(ideas, key=lambda idea: (idea.status in Pursuit.ENDED, -idea.excitement, *_order(idea)))
 
 
 @everywhere()
 def add(companion: Companion, kind: Memory.Kind, text: str, now: datetime) -> Pursuit:
     """Create a goal or an idea that the person adds."""
-    lock(companion.pk)
+    companion.lock()
     return begin_goal(companion.pk, kind, text, now, [], companion.user.zone, Pursuit.Origin.PERSON)
 
 
@@ -96,7 +94,7 @@ def update(companion: Companion, memory_id: UUID, changes: Mapping[str, Any], no
 
     Raise Pursuit.DoesNotExist or PursuitError.
     """
-    lock(companion.pk)
+    companion.lock()
     pursuit = load_pursuits(companion).get(memory=memory_id)
     if "parent_id" in changes:
         pursuit.parent = _find_parent(companion, pursuit, changes["parent_id"])

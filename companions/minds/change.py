@@ -12,7 +12,6 @@ from companions.errors import ModelChoiceError
 from companions.minds.choice import find_proposed_model, get_mind, take_model
 from companions.minds.editing import list_providers
 from companions.models import Companion, Mind
-from companions.models.companion import lock
 from providers.selection import Capability, find_providers, preferring
 
 LATER = timedelta(days=7)
@@ -58,7 +57,7 @@ def describe_state(companion: Companion, now: datetime) -> ModelState:
 @transaction.atomic
 def decide(companion: Companion, decision: str, model: str, now: datetime) -> None:
     """Carry out the person's decision about the model. Raise ModelChoiceError if that is impossible."""
-    lock(companion.pk)
+    companion.lock()
     mind = get_mind(companion)
     if decision not in Decision.values:
         raise ModelChoiceError("no_such_decision", _("Nothing was decided. Choose one of the options."))

@@ -187,6 +187,10 @@ class Companion(models.Model):
         except PolicyError:  # saved by another version of Kith: recall works with the policy's defaults
             return by_name(self.recall_policy)
 
+    def lock(self) -> bool:
+        """Lock the row as the function `lock` does; return False if it is gone."""
+        return lock(self.pk)
+
 
 # -- one writer at a time for each companion
 

@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from memory.emotion import Emotion
+from memory.models.memory import SHARE
 
 INNER_STATE_CHARACTERS = 4000
 UP_AND_DOWN = [MinValueValidator(-1.0), MaxValueValidator(1.0)]
-SHARE = [MinValueValidator(0.0), MaxValueValidator(1.0)]
 
 
 class InnerState(models.Model):

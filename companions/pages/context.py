@@ -13,7 +13,7 @@ from companions.access import get_companion
 from companions.models import Companion
 from companions.pages.shortcuts import page_view
 from companions.replies.preview import is_crowded, preview_usage
-from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
+from companions.tools.subjects.core_memory import MAX_SCRATCH_CHARACTERS
 
 
 @page_view

@@ -14,10 +14,9 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_block, get_companion, get_slot
+from companions.memories.editing import edit_core_memory
 from companions.models import Companion
-from companions.models.companion import lock
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
-from database.journal import everywhere
 from memory.core_memory import (
     MAX_BLOCK_CHARACTERS,
     NAME_CHARACTERS,
@@ -28,7 +27,7 @@ from memory.core_memory import (
 )
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
-from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS, By
+from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS
 
 
 def _name_field(hint: Any) -> forms.CharField:
@@ -159,9 +158,7 @@ def _save(companion: Companion, form: forms.Form, write: Callable[..., object], 
     if not form.is_bound or not form.is_valid():
         return False
     try:
-        with everywhere():
-            lock(companion.pk)
-            write(companion.pk, **form.cleaned_data, **name, by=By.USER, now=timezone.now())
+        edit_core_memory(companion, write, **form.cleaned_data, **name, now=timezone.now())
     except CoreMemoryError as error:
         form.add_error(None, str(error.detail))
         return False
@@ -184,8 +181,6 @@ def _remove(request: SignedInRequest, shown: Slot | Block, delete: Callable[...,
     if request.method != "POST":
         context = {"companion": companion, "shown": shown}
         return render(request, "companions/delete_core_memory.html", context)
-    with everywhere():
-        lock(companion.pk)
-        delete(companion.pk, shown.name, by=By.USER)
+    edit_core_memory(companion, delete, shown.name)
     messages.success(request, _("“%(name)s” has been deleted.") % {"name": shown.name})
     return redirect("always", companion.pk)

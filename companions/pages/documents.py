@@ -22,6 +22,7 @@ from memory.documents.intake import read_file
 from memory.documents.lookup import LookedUp, Question, look_up
 from memory.errors import DocumentError
 from memory.models import Document
+from memory.models.document import TITLE_CHARACTERS
 from text.strings import is_storable
 
 PAGES = 10
@@ -34,7 +35,7 @@ class DocumentForm(forms.Form):
 
     title = forms.CharField(
         label=gettext_lazy("Title"),
-        max_length=200,
+        max_length=TITLE_CHARACTERS,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

@@ -22,7 +22,7 @@ from companions import deletion
 from companions.access import get_companion, get_memory, parse_uuid
 from companions.conversations.editing import correct_memory
 from companions.memories import consolidation
-from companions.memories.editing import hides_sources, set_private, undo_retraction_of
+from companions.memories.editing import add_fact, hides_sources, mark, set_private, undo_retraction_of
 from companions.models import Companion, Message
 from companions.moments import is_moment
 from companions.pages.companions import TypedNameForm
@@ -35,12 +35,10 @@ from companions.pages.shortcuts import (
     post_view,
     redirect_whole,
 )
-from database.journal import everywhere
 from memory.errors import CoreMemoryError, UndoError
 from memory.models import Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import recall
-from memory.store import keep_fact
 from text.strings import is_storable
 
 MAX_MEMORY_CHARACTERS = 8_000
@@ -201,8 +199,7 @@ def add(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         return _page(request, companion, context | _list(companion, "", None), UNPROCESSABLE)
     now = timezone.now()
     admit_work(request.user, "memories", now)
-    with everywhere():
-        keep_fact(companion.pk, form.cleaned_data["text"], now, now, zone=companion.user.zone)
+    add_fact(companion, form.cleaned_data["text"], now)
     messages.success(request, _("%(name)s will remember this.") % {"name": companion.name})
     return redirect("memories", companion.pk)
 
@@ -245,9 +242,7 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
     happened_at = form.cleaned_data.get("happened_at")
     if happened_at or form.cleaned_data["text"] != shown.text.replace("\r\n", "\n").strip():
         correct_memory(shown, form.cleaned_data["text"], timezone.now(), happened_at)
-    with everywhere():
-        shown.importance = form.cleaned_data["importance"] or shown.importance
-        shown.save(update_fields=["importance"])
+    mark(shown, importance=form.cleaned_data["importance"] or shown.importance)
     return _show_changed(request, shown)
 
 
@@ -255,9 +250,7 @@ def edit(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpR
 def pin(request: SignedInRequest, companion_id: UUID, memory_id: UUID) -> HttpResponse:
     """Pin a memory, or unpin it."""
     shown = get_memory(request.user, companion_id, memory_id)
-    shown.is_pinned = not shown.is_pinned
-    with everywhere():
-        shown.save(update_fields=["is_pinned"])
+    mark(shown, is_pinned=not shown.is_pinned)
     return _show_changed(request, shown)
 
 
@@ -362,7 +355,7 @@ def _ask_to_delete(
         "count": count,
         "has_gists": chosen.filter(kind=Memory.Kind.GIST).exists(),
         "has_messages": chosen.exclude(message=None).exists()
-        or chosen.exclude(kind__in=deletion.SUMMARIES).filter(sources__isnull=False).exists(),
+        or chosen.exclude(kind__in=Memory.SUMMARIES).filter(sources__isnull=False).exists(),
         "form": form,
     }
     status = UNPROCESSABLE if form.is_bound and not request.htmx else 200

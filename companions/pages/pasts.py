@@ -49,7 +49,7 @@ class ChoiceForm(forms.Form):
     talk = forms.TypedMultipleChoiceField(required=False, coerce=int)
     learn = forms.BooleanField(required=False)
     nightly_tokens = forms.IntegerField(
-        required=False, min_value=learning.LEAST_NIGHTLY, max_value=learning.MOST_NIGHTLY
+        required=False, min_value=learning.MIN_NIGHTLY, max_value=learning.MAX_NIGHTLY
     )
 
     def __init__(self, data: QueryDict, read: PastFile) -> None:
@@ -150,8 +150,8 @@ def _show(
         "written": pattern or read.pattern,
         "first_lines": () if is_part or read.form != PastForm.TEXT else read_first_lines(upload.file),
         "learns": form.cleaned_data.get("learn", False),
-        "least": learning.LEAST_NIGHTLY,
-        "most": learning.MOST_NIGHTLY,
+        "least": learning.MIN_NIGHTLY,
+        "most": learning.MAX_NIGHTLY,
     }
     template = "pasts/_figures.html" if is_part else "pasts/past.html"
     return render(request, template, context, status=UNPROCESSABLE if refusal else 200)
@@ -199,8 +199,8 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         "lines": lines,
         "following": following,
         "waits": any(line["state"] in {"waiting", "running"} for line in lines),
-        "least": learning.LEAST_NIGHTLY,
-        "most": learning.MOST_NIGHTLY,
+        "least": learning.MIN_NIGHTLY,
+        "most": learning.MAX_NIGHTLY,
     }
     is_part = request.htmx.target == "imports"
     return render(request, "pasts/_list.html" if is_part else "pasts/imports.html", context)

@@ -25,8 +25,6 @@ from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.strings import is_storable
 
-MAX_CHARACTERS = 2 * MAX_SENTENCES * SENTENCE_CHARACTERS
-
 
 class SentencesForm(forms.Form):
     """Sentences, one a line.

@@ -15,16 +15,15 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from companions.archives.storage import estimate_bytes, require_storage
+from companions.archives.limits import estimate_bytes, require_storage
 from companions.conversations.messages import say_all
 from companions.errors import CompanionsError
 from companions.models import Companion, Job, Message, PastImport, PastUpload, Session
 from companions.models.companion import hold
-from companions.pasts.branches import make_branches
 from companions.pasts.log_import import require_room
+from companions.pasts.placement import make_branches, weave_in
 from companions.pasts.plan import Choice, Plan, PlannedMessage, plan_messages
 from companions.pasts.uploads import PastImportError, read_file
-from companions.pasts.weaving import weave_in
 from database.journal import everywhere
 from database.queries import lift_statement_timeout
 from files.errors import FilesError

@@ -18,7 +18,7 @@ from jobs.background import enqueue
 from providers.tokens import estimate_of_size
 
 NIGHTLY_TOKENS = 200_000  # the default
-LEAST_NIGHTLY, MOST_NIGHTLY = 10_000, 100_000_000
+MIN_NIGHTLY, MAX_NIGHTLY = 10_000, 100_000_000
 SWEEP = 200
 CLOSE_TASK = "companions.sessions.tasks.close_session"
 
@@ -137,7 +137,7 @@ def change_learning(
     """Start, resume or pause learning, or set the tokens a night, clamped to the limits; return the reloaded import."""
     row = PastImport.objects.filter(pk=past.pk)
     if nightly_tokens is not None:
-        row.update(nightly_tokens=min(max(nightly_tokens, LEAST_NIGHTLY), MOST_NIGHTLY))
+        row.update(nightly_tokens=min(max(nightly_tokens, MIN_NIGHTLY), MAX_NIGHTLY))
     if is_running is False:
         row.filter(learning=PastImport.Learning.RUNNING).update(learning=PastImport.Learning.PAUSED)
     elif is_running:

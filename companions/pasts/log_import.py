@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 
 from django.conf import settings
@@ -11,18 +11,18 @@ from django.utils.translation import gettext as _
 
 from accounts.limits.usage import NO_TOKENS
 from companions.answers.emotion_tags import without_tags
-from companions.archives.storage import estimate_bytes, require_storage
+from companions.archives.limits import estimate_bytes, require_storage
 from companions.conversations.messages import say_all
 from companions.errors import CompanionsError, ConflictError, LimitError
 from companions.models import Closing, Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
-from companions.pasts.weaving import weave_in
+from companions.pasts.placement import weave_in
+from companions.pasts.plan import SESSION_GAP
 from database.journal import everywhere
 from memory.embedding import select_unembedded
 from memory.forgotten import load_forgotten
 from memory.models import Memory
 
-SESSION_GAP = timedelta(hours=8)
 MAX_MESSAGES = 10_000
 
 

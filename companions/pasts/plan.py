@@ -11,18 +11,20 @@ from hashlib import sha256
 
 from companions.answers.emotion_tags import without_tags
 from companions.moments import is_moment
-from companions.pasts.log_import import SESSION_GAP
 from pasts.past import Past, PastMessage
 from providers.tokens import estimate
 from text.strings import one_line, shorten, storable
 
 STEP = timedelta(minutes=1)  # between messages without a time
-LEAST_STEP = timedelta(microseconds=1)  # so that no message is said before the one that it follows
+MIN_STEP = timedelta(microseconds=1)  # so that no message is said before the one that it follows
 PAST_GAP = timedelta(days=1)  # between talks without times
-SESSION_MESSAGES = 200  # after which a session ends, even without a silence
+SESSION_GAP = timedelta(hours=8)  # a silence after which a session ends
+SESSION_MESSAGES = 200  # after which it ends even without one
 NAME_CHARACTERS = 80
 FIRST_MESSAGES = 4  # by which a talk without an id is identified
-SHORTEST_BRANCH = 2  # messages: a single alternative answer is shown at the chosen one, and needs no branch
+MIN_BRANCH_MESSAGES = (
+    2  # messages: a single alternative answer is shown at the chosen one, and needs no branch
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,7 @@ def spread_times(given: Sequence[datetime | None], before: datetime, now: dateti
     latest: datetime | None = None
     for place, at in enumerate(times):
         if at is not None:
-            latest = times[place] = max(at, latest + LEAST_STEP) if latest else at
+            latest = times[place] = max(at, latest + MIN_STEP) if latest else at
     known = [place for place, at in enumerate(times) if at is not None]
     if not known:
         return [before - STEP * (len(times) - place) for place in range(len(times))]
@@ -157,8 +159,8 @@ def _fill(times: list[datetime | None], first: int, last: int, now: datetime) ->
         for place in range(first + 1, last):
             times[place] = end - STEP * (last - place)
     elif begin is not None:
-        room = max((end or now) - begin, LEAST_STEP)
-        step = max(min(STEP, room / (count + 1)), LEAST_STEP)
+        room = max((end or now) - begin, MIN_STEP)
+        step = max(min(STEP, room / (count + 1)), MIN_STEP)
         base = begin if end is None else max(begin, end - step * (count + 1))
         for place in range(first + 1, last):
             times[place] = base + step * (place - first)
@@ -237,7 +239,7 @@ class _PastPlan:
             at = message.at if message.at and _is_known_time(message.at, self.now) else None
             beside = self.made.get(self.chosen_after.get(follows, ""))
             at = at or (beside.at if beside else before.at if before else self.now)
-            at = max(at, before.at + LEAST_STEP) if before else at
+            at = max(at, before.at + MIN_STEP) if before else at
         planned = PlannedMessage(
             key=key,
             follows=follows,

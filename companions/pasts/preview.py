@@ -11,7 +11,7 @@ from companions.models import Companion
 from companions.models.past import PastForm
 from companions.pasts.imports import choose_who, find_existing, plan_for
 from companions.pasts.learning import NIGHTLY_TOKENS, LearningCost, estimate_cost
-from companions.pasts.plan import SHORTEST_BRANCH, Choice, Plan, count_speakers
+from companions.pasts.plan import MIN_BRANCH_MESSAGES, Choice, Plan, count_speakers
 from pasts.past import Past, PastFile
 from pasts.reader import REMARKS
 from text.strings import one_line, shorten
@@ -108,7 +108,7 @@ def describe(
         conversations=len(plan.titles),
         messages=len(plan.messages),
         alternatives=plan.alternatives,
-        branches=sum(length >= SHORTEST_BRANCH for _key, length in plan.leaves),
+        branches=sum(length >= MIN_BRANCH_MESSAGES for _key, length in plan.leaves),
         duplicates=len(existing),
         first_at=first_at,
         last_at=last_at,

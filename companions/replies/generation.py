@@ -1,7 +1,7 @@
 """Generation of one reply: ask the model, call its tools, publish what it says, and record how each request ended."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
@@ -40,6 +40,7 @@ from companions.replies.context import (
 )
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread, in_thread_with_retry, run_in_background
+from jobs.lease import Clock
 from providers.chat.events import Event, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.fallback import ProviderChosen, stream_with_fallback
 from providers.chat.sampling import Sampling
@@ -52,7 +53,6 @@ from text.strings import storable
 
 State = Reply.State
 Outcome = ModelCall.Outcome
-Clock = Callable[[], datetime]
 OF_ITS_SERVER = {ProviderUnavailable.code, ProviderRefused.code}
 MARK_SECONDS = 0.1
 MAX_EMOTIONS = 100  # of one answer; the rest are dropped

@@ -32,9 +32,10 @@ from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import render_prompt
 from companions.replies.context import TurnContext, find_memories
-from companions.replies.generation import Clock, Meter, record_end
+from companions.replies.generation import Meter, record_end
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread_with_retry
+from jobs.lease import Clock
 from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue

@@ -38,7 +38,7 @@ from companions.replies.broadcast import Publisher
 from companions.replies.checkpoint import save_progress, seal_and_read
 from companions.replies.context import TurnContext
 from companions.replies.finish import finish
-from companions.replies.generation import Clock, Generation, State, end_lost_calls
+from companions.replies.generation import Generation, State, end_lost_calls
 from companions.replies.lifecycle import (
     Start,
     Started,
@@ -59,6 +59,7 @@ from jobs.background import (
     in_thread_with_retry,
     run_in_background,
 )
+from jobs.lease import Clock
 from providers.admission import note_pause, note_talks
 from providers.chat_provider import ChatProvider
 from providers.selection import preferring

@@ -1,7 +1,6 @@
 """One closing: leased, drafted by the model in four parts, saved in one transaction; it may resume after any crash."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from companions.pasts.budget import find_wait, spending
 from companions.sessions import digests
 from companions.sessions.drafts import Drafts, Material, gather, is_new, leave_out, load_known
 from companions.sessions.parts import (
+    build_learnt,
     draft_diary,
     draft_facts,
     draft_understanding,
@@ -28,7 +28,7 @@ from companions.sessions.parts import (
     keep_edits,
     keep_verified,
 )
-from companions.sessions.transcript import build_talk, is_being_answered, measure, select_messages
+from companions.sessions.transcript import is_being_answered, measure, select_messages
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
 from memory.learning.answers import Reflection
@@ -70,21 +70,19 @@ def run(closing_id: UUID, clock: Clock) -> None:
 
 
 class Standing(NamedTuple):
-    """An open closing with its material and the drafts made from it so far."""
+    """An open closing with its material, the drafts made from it so far, and the name of the part to draft next; empty
+    if none is missing.
+    """
 
     closing: Closing
     material: Material
     drafts: Drafts
-
-    @property
-    def missing(self) -> str:
-        """Return the name of the part to draft next; empty if none is missing."""
-        return self.drafts.find_missing(self.material)
+    missing: str
 
 
 def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
     """Draft what is missing and end the session; release the lease if it must wait or its messages keep changing."""
-    standing = end(closing_id, now)
+    standing = advance(closing_id, now)
     for _attempt in range(MAX_DRAFTS):
         if standing is None or is_being_answered(standing.closing.session, standing.closing.until_at):
             break
@@ -92,9 +90,9 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
             made = _draft(standing, lease, now)
         if made is None:
             return
-        standing = keep_drafts(closing_id, **made) if made else None
-        if standing is None or not standing.missing:
-            standing = end(closing_id, now)
+        standing = advance(closing_id, now, **made)
+        if standing and not standing.missing:
+            standing = advance(closing_id, now)
     if standing:
         lease.release(lease.clock() + RETRY_DELAY)
 
@@ -104,7 +102,7 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
 
     Return an empty dict if the messages changed meanwhile, and None if the model may not be asked now.
     """
-    closing, material, drafts = standing
+    closing, material, drafts, part = standing
     while measure(material.unlearnt) > material.room:
         if not _may_ask(closing, lease):
             return None
@@ -113,10 +111,10 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
         closing.session.refresh_from_db(fields=["summary", "summarised_until"])
         material = gather(closing)
         drafts = Drafts.load(closing, material)
+        part = drafts.find_missing(material)
     if not _may_ask(closing, lease):
         return None
     require_model()  # or the texts would be embedded each time in vain
-    part = drafts.find_missing(material)
     try:
         match part:
             case "diary":
@@ -169,11 +167,14 @@ def _note_failure(lease: Lease, code: str) -> None:
 
 
 @transaction.atomic
-def end(closing_id: UUID, now: datetime) -> Standing | None:
-    """End the session and return None if all parts are drafted; otherwise return the closing with its valid drafts.
+def advance(closing_id: UUID, now: datetime, **made: Any) -> Standing | None:
+    """Keep the newly made drafts, by part, and the earlier ones, each if what it was made from has not changed; so
+    nothing deleted comes back. Return the closing with its valid drafts.
 
-    No parts are needed if the user said nothing that may be told, or if the closing is forgetful: then the session's
-    messages are deleted. Return None as well if the closing is done or gone.
+    If no part is missing and none is new, end the session and return None: the last draft is kept in a transaction of
+    its own, so that a crash while the session ends costs no further call. No parts are needed if the user said nothing
+    that may be told, or if the closing is forgetful: then the session's messages are deleted. Return None as well if
+    the closing is done or gone.
     """
     closing = _hold_closing(closing_id)
     if closing is None:
@@ -184,36 +185,17 @@ def end(closing_id: UUID, now: datetime) -> Standing | None:
         delete_messages(closing.companion_id, list(ids), now)
         closing.session.summary = closing.session.title = ""
     elif material.is_worth_telling:
+        closing.drafts = {**closing.drafts, **Drafts(**made).dump()}
         drafts = Drafts.load(closing, material)
-        if drafts.find_missing(material):
-            _keep(closing, drafts)
-            return Standing(closing, material, drafts)
+        missing = drafts.find_missing(material)
+        if made or missing:
+            closing.drafts = drafts.dump()
+            Closing.objects.filter(pk=closing.pk).update(drafts=closing.drafts)
+            return Standing(closing, material, drafts, missing)
         _learn(material, drafts, now)
         closing.session.title = _keep_diary(material, drafts, now)
     _end_session(closing, now)
     return None
-
-
-@transaction.atomic
-def keep_drafts(closing_id: UUID, **made: Any) -> Standing | None:
-    """Save the new drafts, by part, if what they were made from has not changed; so nothing deleted comes back.
-
-    Return the closing with its valid drafts; None if nothing has to be drafted any more.
-    """
-    closing = _hold_closing(closing_id)
-    if closing is None:
-        return None
-    material = gather(closing)
-    closing.drafts = replace(Drafts.load(closing, material), **made).dump()
-    drafts = Drafts.load(closing, material)
-    _keep(closing, drafts)
-    is_wanted = material.is_worth_telling and not closing.is_forgetful
-    return Standing(closing, material, drafts) if is_wanted else None
-
-
-def _keep(closing: Closing, drafts: Drafts) -> None:
-    closing.drafts = drafts.dump()
-    Closing.objects.filter(pk=closing.pk).update(drafts=closing.drafts)
 
 
 def _hold_closing(closing_id: UUID) -> Closing | None:
@@ -230,16 +212,9 @@ def _hold_closing(closing_id: UUID) -> Closing | None:
 
 def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
     companion, facts = material.companion, drafts.facts
-    by_id = {str(message.pk): message for message in material.messages}
     if facts is not None:
         known = load_known(companion.pk, facts.known) or []
-        talk = build_talk(
-            companion.pk,
-            [by_id[id] for id in facts.lines],
-            companion.user.zone,
-            material.room,
-            material.names,
-        )
+        talk = build_learnt(material, facts)
         learnt_from = {message.pk for message in material.messages if message.is_learnt}
         entries = facts.learnt
         new = {place for place, entry in enumerate(entries) if is_new(entry, talk, learnt_from)}
@@ -260,7 +235,7 @@ def _learn(material: Material, drafts: Drafts, now: datetime) -> None:
             read=drafts.words_of_facts,
             only=new,
         )
-    Message.objects.filter(pk__in=by_id).update(is_learnt=True)
+    Message.objects.filter(pk__in=[message.pk for message in material.messages]).update(is_learnt=True)
 
 
 def _load_paired(companion_id: UUID, pairs: Sequence[tuple[int, str]]) -> dict[int, list[Memory]]:

@@ -27,11 +27,11 @@ from companions.sessions.transcript import (
 )
 from jobs.lease import MAX_ATTEMPTS, Clock, Lease, count_attempt, note_failures, retry_at
 from memory.learning.answers import Digest
-from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import find_contradicted, find_pairs, find_repeated, group_by_place
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import render_digest_request
-from memory.learning.secrets import redacted, secrets_in
+from memory.learning.rules.boilerplate import is_boilerplate
+from memory.learning.rules.secrets import redacted, secrets_in
 from memory.learning.verdicts import learn
 from memory.learning.verification import list_facts, make_key, verify
 from providers.chat.structured import ask, require_model
@@ -134,7 +134,7 @@ def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetim
     contradicted, repeated = find_contradicted(pairs, words), find_repeated(pairs, words)
     call_id = charge.calls[0].pk
     with transaction.atomic():
-        lock(companion.pk)
+        companion.lock()
         ids = {memory.pk for memory in known} | {pair.memory.pk for pair in pairs}
         still_known = select_known(companion.pk).filter(pk__in=ids)
         if not _is_unchanged(session, batch) or still_known.count() < len(ids):

@@ -14,6 +14,7 @@ from companions.life.inner_state import get_newest
 from companions.life.reflection import shorten_state
 from companions.models import Closing, Companion, InnerState, Message, PastImport, Session
 from companions.sessions.transcript import (
+    build_talk,
     find_names,
     fingerprint_words,
     measure_room,
@@ -27,6 +28,7 @@ from memory.learning.diary import UNTITLED, Sentences
 from memory.learning.neighbours import select_showable
 from memory.learning.revisions import current
 from memory.learning.talk import Talk
+from memory.learning.verdicts import CHANGES
 from memory.learning.verification import make_key
 from memory.models import DiaryEntry, Learning, Memory, Revision
 from memory.recall.traits import tells_nothing
@@ -36,7 +38,6 @@ PERSONA_SHARE, BEFORE_SHARE = 4, 8  # a quarter and an eighth of the room for me
 Draft = TypeVar("Draft", "DiaryDraft", "FactsDraft", "VerificationDraft", "UnderstandingDraft")
 MIN_UNDERSTOOD = 20  # messages of the user's after which self-concept and profile are reviewed again
 UNDERSTANDING_INTERVAL = timedelta(days=7)  # or after this time
-CHANGES = {"added", "reinforced", "revised", "retracted"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,11 @@ class Material:
             (self.persona, self.entry_before, self.state_before), earlier, key=lambda it: sum(map(len, it))
         )
         return measure_room(self.session.summary, *beside)
+
+    def build_talk(self, messages: Sequence[Message]) -> Talk:
+        """Return these messages as a model is shown them."""
+        companion = self.companion
+        return build_talk(companion.pk, messages, companion.user.zone, self.room, self.names)
 
 
 def gather(closing: Closing) -> Material:

@@ -25,13 +25,10 @@ from companions.sessions.drafts import (
     fingerprint_verification,
     load_known,
 )
-from companions.sessions.transcript import build_talk, fingerprint_words, measure
+from companions.sessions.transcript import fingerprint_words, measure
 from memory.learning.answers import MAX_TITLE_FROM_TEXT, Diary, Edit, Facts, Sentence, Understanding
-from memory.learning.boilerplate import is_boilerplate
 from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted, find_pairs, find_repeated
 from memory.learning.diary import Sentences
-from memory.learning.evidence import YES, without_echoes
-from memory.learning.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
     Drafted,
@@ -40,8 +37,11 @@ from memory.learning.requests import (
     render_understanding_request,
 )
 from memory.learning.revisions import apply_edits, load_holding, load_told_at, weigh_edits
-from memory.learning.secrets import redacted, secrets_in
-from memory.learning.sincerity import is_asked_to_be_forgotten
+from memory.learning.rules.boilerplate import is_boilerplate
+from memory.learning.rules.evidence import YES, without_echoes
+from memory.learning.rules.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
+from memory.learning.rules.secrets import redacted, secrets_in
+from memory.learning.rules.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
 from memory.learning.verification import ask_about, list_facts, make_key, stands, take_fitting
 from memory.models import Revision
@@ -63,8 +63,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     """
     companion, names = material.companion, material.names
     shown, others = split_at_room(material.messages, material.room)
-    zone, room = companion.user.zone, material.room
-    talk = build_talk(companion.pk, shown, zone, room, material.names)
+    talk, zone = material.build_talk(shown), companion.user.zone
     inner = material.state_before
     request = render_diary_request(
         talk,
@@ -77,7 +76,7 @@ def draft_diary(material: Material, now: datetime) -> DiaryDraft:
     )
     with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
         answer = ask("diary", request, Diary)
-    whole = Talk([*talk.lines, *build_talk(companion.pk, others, zone, room, material.names).lines])
+    whole = Talk([*talk.lines, *material.build_talk(others).lines])
     rules = f"{request[0]['content']}\n{material.persona}"
     written = [sentence for sentence in answer.diary if not is_boilerplate(sentence.text, rules)]
     diary = _weigh_sentences(written, whole, len(shown), material)
@@ -157,7 +156,7 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
     companion, names = material.companion, material.names
     zone, payer = companion.user.zone, companion.payer
     messages = material.unlearnt
-    talk = build_talk(companion.pk, messages, zone, material.room, material.names)
+    talk = material.build_talk(messages)
     users, own = talk.texts("user"), talk.texts("companion")
     known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
     with charged(payer, ModelCall.Purpose.CLOSING) as charge:
@@ -172,11 +171,10 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
     )
 
 
-def _build_learnt(material: Material, facts: FactsDraft) -> Talk:
+def build_learnt(material: Material, facts: FactsDraft) -> Talk:
     """Return the messages that the facts were drawn from, as a talk."""
-    companion, by_id = material.companion, {str(message.pk): message for message in material.messages}
-    messages = [by_id[id] for id in facts.lines if id in by_id]
-    return build_talk(companion.pk, messages, companion.user.zone, material.room, material.names)
+    by_id = {str(message.pk): message for message in material.messages}
+    return material.build_talk([by_id[id] for id in facts.lines if id in by_id])
 
 
 def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraft:
@@ -187,7 +185,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     companion, names = material.companion, material.names
     zone = companion.user.zone
     shown, _others = split_at_room([*material.earlier, *material.messages], material.room)
-    talk = build_talk(companion.pk, shown, zone, material.room, material.names)
+    talk = material.build_talk(shown)
     own, theirs = (
         revision.sentences if revision else [] for revision in (material.self_concept, material.user_profile)
     )
@@ -258,15 +256,13 @@ def draft_verification(material: Material, drafts: Drafts, now: datetime) -> Ver
     """
     companion, names, facts = material.companion, material.names, drafts.facts
     zone, payer = companion.user.zone, companion.payer
-    whole = build_talk(
-        companion.pk, [*material.earlier, *material.messages], zone, material.room, material.names
-    )
+    whole = material.build_talk([*material.earlier, *material.messages])
     pairs: list[Pair] = []
     if facts:
         pairs = find_pairs(
             companion.pk,
             facts.learnt,
-            _build_learnt(material, facts),
+            build_learnt(material, facts),
             load_known(companion.pk, facts.known) or [],
             now=now,
             zone=zone,
@@ -303,7 +299,7 @@ def _list_facts(material: Material, drafts: Drafts, whole: Talk | None = None) -
     if facts is None:
         return []
     known = load_known(companion.pk, facts.known) or []
-    return list_facts(facts.learnt, _build_learnt(material, facts), material.names, known, whole)
+    return list_facts(facts.learnt, build_learnt(material, facts), material.names, known, whole)
 
 
 def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:

@@ -47,7 +47,7 @@ def close(companion: Companion, now: datetime, id: UUID | None = None, is_forget
     unless the new request `is_forgetful`.
     Once a request `is_forgetful`, the session's messages are deleted instead of remembered, without delay or model.
     """
-    lock(companion.pk)
+    companion.lock()
     session = Session.objects.filter(companion=companion, ended_at=None).first()
     newest = _find_newest(session, is_forgetful) if session else None
     if session is None or newest is None:

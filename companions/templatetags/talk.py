@@ -8,13 +8,12 @@ from uuid import UUID
 from django import template
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from companions.conversations.markdown import as_html, as_linked_html, as_plain, read_plainly
 from companions.events import describe_failure
-from companions.lore.explanation import Explanation, explain
+from companions.lore.explanation import explain
 from companions.memories.forget_items import show_items
 from companions.memories.forget_proposals import load_items
 from companions.memories.reasons import (
@@ -35,6 +34,11 @@ from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderR
 from text.strings import one_line, shorten
 
 register = template.Library()
+register.filter("markdown", as_html)
+register.filter("linked", as_linked_html)
+register.filter("explained", explain)
+register.filter("problem", describe_failure)
+register.filter("background_problem", describe_error)
 
 HUE_STEP, FIRST_HUE = 30, 10
 PRESET_HUES = tuple(range(FIRST_HUE, 360, HUE_STEP))  # static/css/tokens.css holds their colours
@@ -48,16 +52,6 @@ UNANSWERED = {
 def find_nearest_preset(hue: int) -> int:
     """Return the preset hue nearest to a hue on the colour circle, both in degrees."""
     return PRESET_HUES[round((hue - FIRST_HUE) / HUE_STEP) % len(PRESET_HUES)]
-
-
-@register.filter
-def markdown(text: str) -> SafeString:
-    return as_html(text)
-
-
-@register.filter
-def linked(text: str) -> SafeString:
-    return as_linked_html(text)
 
 
 @register.filter
@@ -128,12 +122,6 @@ def because(found: Recalled) -> str:
 
 
 @register.filter
-def explained(lore: dict[str, Any]) -> Explanation:
-    """Return in words which lore entered a reply's prompt, or matched but was left out, and why."""
-    return explain(lore)
-
-
-@register.filter
 def said_in(memory: Memory) -> UUID | None:
     """Return the id of the message that a memory repeats, else of the newest of its sources, or None."""
     if memory.message_id:
@@ -173,18 +161,6 @@ def shown_proposal(proposal: ForgetProposal) -> dict[str, Any]:
 
 
 @register.filter
-def problem(code: str) -> str:
-    """Return what happened to a reply that failed with the error `code`, and what to do."""
-    return describe_failure(code)
-
-
-@register.filter
-def background_problem(code: str) -> str:
-    """Return in a sentence why work in the background failed with the error `code`."""
-    return describe_error(code)
-
-
-@register.filter
 def is_unanswered(reply: Reply) -> bool:
     """Return whether the reply failed because of its model, so that another model could answer instead.
 
@@ -201,15 +177,15 @@ def model_state(companion: Companion) -> ModelState:
 
 
 @register.filter
-def when(moment: datetime) -> str:
-    """Return the time of a moment of today, or the date of any other day, in the reader's zone."""
-    return clock(moment) if timezone.localdate(moment) == timezone.localdate() else day_label(moment)
+def when(at: datetime) -> str:
+    """Return the time if it is one of today, or the date of any other day, in the reader's zone."""
+    return clock(at) if timezone.localdate(at) == timezone.localdate() else day_label(at)
 
 
 @register.filter
-def clock(moment: datetime) -> str:
+def clock(at: datetime) -> str:
     """Return hours and minutes in the reader's zone."""
-    return date_format(timezone.localtime(moment), "H:i")
+    return date_format(timezone.localtime(at), "H:i")
 
 
 @register.filter

@@ -1,4 +1,15 @@
-"""The tools that a model may call: a module for each subject, and a registry of them all."""
+"""The tools that a model may call.
+
+tool        the base class, and the context in which a tool is called
+subjects    the tools, a module for each subject
+more_tools  the tool by which a model gets the tools that are not offered in every turn
+registry    which tools are offered, and how a call is carried out
+words       what people read of a tool
+bounds      how long calls and results may be
+own_words   whether the person asked for it
+grounding   whether the companion was shown what it writes
+provenance  what a tool has shown, and the messages behind what it stores
+"""
 
 from companions.tools.bounds import add_calls, cut_call
 from companions.tools.more_tools import find_asked_groups

@@ -11,7 +11,7 @@ from functools import cached_property
 from companions.life.reflection import keep_grounded
 from companions.tools.tool import ToolContext
 from memory.language import pattern_of, words_of
-from memory.learning.grounding import is_made_up
+from memory.learning.rules.grounding import is_made_up
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import tells_something, terms
 from text.strings import cut_sentences, shorten

@@ -14,27 +14,21 @@ from pydantic.fields import FieldInfo
 from companions.answers.emotion_tags import without_tags
 from companions.answers.text_calls import ARGUMENTS
 from companions.errors import TimerError
-from companions.tools import (
-    core_memory_tools,
-    lookup_tools,
-    memory_tools,
-    more_tools,
-    timer_tools,
-    waking_tools,
-)
+from companions.tools import more_tools
 from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
 from companions.tools.more_tools import GROUPS
+from companions.tools.subjects import core_memory, lookup, memory, timers, waking
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
-from memory.learning.secrets import holds_secret
+from memory.learning.rules.secrets import holds_secret
 from providers.selection import get_provider
 from providers.tokens import keep_fitting
 from text.strings import is_storable
 
-MODULES = (memory_tools, lookup_tools, core_memory_tools, timer_tools, more_tools)
+MODULES = (memory, lookup, core_memory, timers, more_tools)
 TOOLS: dict[str, type[Tool]] = {tool.name: tool for module in MODULES for tool in module.TOOLS}
 WAKING_TOOLS = {name: tool for name, tool in TOOLS.items() if tool.in_wakings}
-WAKING_TOOLS |= {tool.name: tool for tool in waking_tools.TOOLS}
+WAKING_TOOLS |= {tool.name: tool for tool in waking.TOOLS}
 # Offered in every turn, always in this order, so that prompts begin alike; the others are offered through `more_tools`.
 ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
 FORMER = {"revise": "remember"}  # former names, which a session's history may show
@@ -63,7 +57,7 @@ def _name_tools(groups: Iterable[str], in_waking: bool) -> tuple[str, ...]:
     names = (*ALWAYS, *(name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())))
     if not in_waking:
         return names
-    own = (tool.name for tool in waking_tools.TOOLS)
+    own = (tool.name for tool in waking.TOOLS)
     return tuple(name for name in (*own, *names) if name in WAKING_TOOLS)
 
 

@@ -22,6 +22,7 @@ from pydantic_core import ErrorDetails
 
 from companions.errors import CompanionsError
 from companions.moments import is_moment
+from memory.models.diary_entry import TITLE_CHARACTERS
 from memory.models.revision import SENTENCE_CHARACTERS
 from text.json_size import TooManyValuesError, check_json
 from text.strings import is_storable, split_sentences
@@ -140,7 +141,7 @@ class Long(Part):
     uuid: Text
     startTime: Milliseconds
     endTime: Milliseconds
-    title: Annotated[Text, Field(max_length=200)]
+    title: Annotated[Text, Field(max_length=TITLE_CHARACTERS)]
     summary: Summary
     vector: Any = None
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from companions import creation
-from companions.archives.storage import require_storage
+from companions.archives.limits import require_storage
 from companions.conversations.messages import say_all
 from companions.errors import LimitError
 from companions.models import Companion, Conversation, Message, Session

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta, tzinfo
 from enum import Enum, auto
 
-from memory.learning.grounding import CAPITAL, NO_NAMES, names_in
-from memory.learning.subjects import (
+from memory.learning.rules.grounding import CAPITAL, NO_NAMES, names_in
+from memory.learning.rules.subjects import (
     RELATED,
     denies,
     is_same_subject,

@@ -10,7 +10,7 @@ from memory.consolidation.agreement import Agreement, compare, is_about_the_same
 from memory.consolidation.candidates import Answer, Insight, Merge, Pair, Review
 from memory.consolidation.insights import Drawn, select_insights
 from memory.goals import update_goal
-from memory.learning.evidence import DOUBTFUL_CONFIDENCE, YES
+from memory.learning.rules.evidence import DOUBTFUL_CONFIDENCE, YES
 from memory.learning.verdicts import MAX_QUOTES
 from memory.learning.verification import stands
 from memory.models import Change, Consolidation, Memory, Pursuit
@@ -21,7 +21,6 @@ from memory.store import entry_of, nudge, retract
 from memory.threads import move_thread
 
 CONFIDENCE = 0.6  # of an insight that a second reading approves
-ENDED = Pursuit.Status.DONE, Pursuit.Status.GIVEN_UP
 STANDING = "status", "progress", "excitement"
 
 
@@ -230,7 +229,7 @@ def _review_goals(draft: Draft, answered: Sequence[Review]) -> None:
             continue
         wanted = {**_standing(goal), **review.model_dump(include={*STANDING}, exclude_none=True)}
         wanted["progress"] = 100 if wanted["status"] == Pursuit.Status.DONE else wanted["progress"]
-        if wanted["status"] in ENDED and not _is_told_of(draft, goal):
+        if wanted["status"] in Pursuit.ENDED and not _is_told_of(draft, goal):
             continue
         earlier = before.pop(goal.pk)
         if wanted != earlier:

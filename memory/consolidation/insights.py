@@ -6,9 +6,9 @@ from datetime import tzinfo
 from uuid import UUID
 
 from memory.consolidation.candidates import Insight
-from memory.learning.evidence import is_same_text
-from memory.learning.grounding import stands_on
 from memory.learning.requests import Drafted
+from memory.learning.rules.evidence import is_same_text
+from memory.learning.rules.grounding import stands_on
 from memory.learning.talk import Line
 from memory.learning.verification import make_key
 from memory.models import Memory

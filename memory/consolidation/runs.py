@@ -3,7 +3,7 @@
 A run that is killed at any point is done again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
@@ -38,8 +38,6 @@ BATCH = 200
 LATE = timedelta(hours=1)  # memories are saved later than `learnt_at`, the time at which learning began
 BETWEEN_TOKENS = 50  # for roles and blocks
 
-Lock = Callable[[UUID], bool]
-
 
 def find_due(now: datetime, most: int = BATCH) -> list[tuple[UUID, UUID]]:
     """Return the runs that are due and not leased, each as (companion id, run id)."""
@@ -57,12 +55,11 @@ def retry(companion_id: UUID, run_id: UUID, now: datetime) -> bool:
     return True
 
 
-def consolidate(companion_id: UUID, run_id: UUID, clock: Clock, lock: Lock) -> None:
+def consolidate(companion_id: UUID, run_id: UUID, clock: Clock) -> None:
     """Work on the run if it is due: with one model call, with none if there is nothing to ask about, or with a second
     one if insights were drawn that may be kept. What was answered before an interruption is not asked again.
 
-    Failures are recorded, and the run is tried at most eight times. `lock` locks a companion and returns whether it
-    exists; no transaction is open while the model works.
+    Failures are recorded, and the run is tried at most eight times. No transaction is open while the model works.
     """
     now = clock()
     mine = Consolidation.objects.filter(
@@ -72,11 +69,11 @@ def consolidate(companion_id: UUID, run_id: UUID, clock: Clock, lock: Lock) -> N
     if lease is None:
         return
     with note_failures(lease, partial(_put_off, companion_id, lease)):
-        if later := _draft_and_write(lease, now, lock):
+        if later := _draft_and_write(lease, now):
             lease.release(later)
 
 
-def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None:
+def _draft_and_write(lease: Lease, now: datetime) -> datetime | None:
     """Return when to continue the run, or None if it is done, gone, or taken by another worker."""
     for _try in range(MAX_DRAFTS):
         run = lease.held_row.select_related("companion__user", "companion__mind").first()
@@ -86,10 +83,10 @@ def _draft_and_write(lease: Lease, now: datetime, lock: Lock) -> datetime | None
             found = load_candidates(run)
             if found and (tomorrow := waits_until(run.companion.user, lease.clock())):
                 return tomorrow
-            answered = _ask(run, found, lease, lock) if found else None
+            answered = _ask(run, found, lease) if found else None
         if found and answered is None:
             continue
-        if _write(run, found, answered, now, lock):
+        if _write(run, found, answered, now):
             return None
     return lease.clock() + RETRY_DELAY
 
@@ -117,7 +114,7 @@ class Answered(BaseModel):
     words: dict[str, str] = Field(default_factory=dict)
 
 
-def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Answered | None:
+def _ask(run: Consolidation, found: Candidates, lease: Lease) -> Answered | None:
     """Return the model's answer about the candidates, with a second reading of its insights. Each answer is saved with
     the run, and not asked for again. Return None if another worker has the run by now, or the candidates have changed.
     """
@@ -132,23 +129,23 @@ def _ask(run: Consolidation, found: Candidates, lease: Lease, lock: Lock) -> Ans
             answer = ask("night", request, Answer)
         call_id = charge.calls[-1].pk if charge.calls else None
         answered = Answered(seen=seen, answer=answer, call_id=call_id)
-        if not _keep(run, found, answered, lease, lock):
+        if not _keep(run, found, answered, lease):
             return None
     drafted = _list_insights(run, found, answered.answer)
     if unread := [sentence for sentence in drafted if sentence.key not in answered.words]:
         with charged(payer, ModelCall.Purpose.CONSOLIDATION):
             answered.words |= verify(unread, Talk([]), run.companion.names)
-        if not _keep(run, found, answered, lease, lock):
+        if not _keep(run, found, answered, lease):
             return None
     return answered
 
 
 @transaction.atomic
-def _keep(run: Consolidation, found: Candidates, answered: Answered, lease: Lease, lock: Lock) -> bool:
+def _keep(run: Consolidation, found: Candidates, answered: Answered, lease: Lease) -> bool:
     """Save the answer with the run and return True, if the run is still held and what the model saw has not changed; so
     nothing deleted comes back.
     """
-    stands = lock(run.companion_id) and _mark(*_reload(run.companion_id, found)) == answered.seen
+    stands = run.companion.lock() and _mark(*_reload(run.companion_id, found)) == answered.seen
     return stands and lease.renew(draft=answered.model_dump(mode="json"))
 
 
@@ -161,17 +158,11 @@ def _list_insights(run: Consolidation, found: Candidates, answer: Answer) -> lis
 
 
 @transaction.atomic
-def _write(
-    run: Consolidation,
-    found: Candidates,
-    answered: Answered | None,
-    now: datetime,
-    lock: Lock,
-) -> bool:
+def _write(run: Consolidation, found: Candidates, answered: Answered | None, now: datetime) -> bool:
     """Apply the answer, mark the run as done and return True, also if the run or its companion is gone. Return False,
     with nothing applied, if something that the model saw has changed meanwhile.
     """
-    if not lock(run.companion_id):
+    if not run.companion.lock():
         return True
     mine = Consolidation.objects.filter(companion_id=run.companion_id, state=Consolidation.State.WAITING)
     held = mine.select_for_update().filter(pk=run.pk).first()

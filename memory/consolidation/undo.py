@@ -1,6 +1,5 @@
 """Undoing one change of a run, as a whole or, if it was altered since, not at all; and settling a contradiction."""
 
-from collections.abc import Callable
 from datetime import datetime
 from uuid import UUID
 
@@ -13,8 +12,6 @@ from memory.models import Change, Memory, Pursuit
 from memory.store import CHANGED, reopen, retract
 from memory.threads import move_thread
 
-Lock = Callable[[UUID], bool]
-
 ALREADY = "already_undone", _("This has already been undone.")
 NOTHING = "nothing_to_undo", _("There is nothing to undo here yet.")
 SETTLED = "already_settled", _("This has already been settled. To settle it differently, undo that first.")
@@ -22,12 +19,11 @@ NO_CONTRADICTION = "no_contradiction", _("Only contradictions can be settled.")
 
 
 @transaction.atomic
-def undo(companion_id: UUID, change_id: UUID, now: datetime, lock: Lock) -> Change:
+def undo(companion_id: UUID, change_id: UUID, now: datetime) -> Change:
     """Undo the change. A settled contradiction becomes open again, and can be settled in another way.
 
-    Raise UndoError, Change.DoesNotExist. `lock` locks the companion.
+    Call it with the companion locked. Raise UndoError, Change.DoesNotExist.
     """
-    lock(companion_id)
     change, others = _load(companion_id, change_id)
     if change.undone_at:
         raise UndoError(*ALREADY)
@@ -44,12 +40,11 @@ def undo(companion_id: UUID, change_id: UUID, now: datetime, lock: Lock) -> Chan
 
 
 @transaction.atomic
-def settle(companion_id: UUID, change_id: UUID, keep: Change.Settled, now: datetime, lock: Lock) -> Change:
+def settle(companion_id: UUID, change_id: UUID, keep: Change.Settled, now: datetime) -> Change:
     """Settle a contradiction: unless both memories hold, close the other one and link it to the one to `keep`.
 
-    Raise UndoError, Change.DoesNotExist. `lock` locks the companion.
+    Call it with the companion locked. Raise UndoError, Change.DoesNotExist.
     """
-    lock(companion_id)
     change, others = _load(companion_id, change_id)
     if change.kind != Change.Kind.CONTRADICTION:
         raise UndoError(*NO_CONTRADICTION)

@@ -3,7 +3,7 @@
 In the request, the pages are quoted as data.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any
@@ -19,7 +19,7 @@ from accounts.models import ModelCall
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
 from memory.learning.answers import each, text
-from memory.learning.boilerplate import is_boilerplate
+from memory.learning.rules.boilerplate import is_boilerplate
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
 from providers.chat import structured
@@ -38,7 +38,6 @@ INCOMPLETE = "malformed_answer"
 DONE_WITH = ~Q(pages__gist="") | Q(pages__text="")  # pages whose gist was written or deleted
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 
-Lock = Callable[[UUID], bool]
 Messages = list[dict[str, Any]]
 
 
@@ -49,22 +48,21 @@ def find_due(now: datetime) -> list[UUID]:
     return list(Document.objects.filter(is_due, Exists(without)).values_list("pk", flat=True))
 
 
-def write_gists(document_id: UUID, now: datetime, lock: Lock) -> int:
+def write_gists(document_id: UUID, now: datetime) -> int:
     """Ask a model for the next gists of a document in one call, and save them; return how many pages got one.
 
     Return 0 if no page waits, if another worker has the document, or if it is gone; also if the model failed or the
-    tokens for such work are used up, and then postpone it. `lock` locks a companion and returns whether it exists. No
-    transaction is open while the model works.
+    tokens for such work are used up, and then postpone it. No transaction is open while the model works.
     """
     lease = Lease.take(Document.objects.filter(pk=document_id), "next_at", lambda: now)
     if lease is None:
         return 0
     with note_failures(lease, partial(_put_off, lease, document_id)):
-        return _write_next(document_id, lease, now, lock)
+        return _write_next(document_id, lease, now)
     return 0
 
 
-def _write_next(document_id: UUID, lease: Lease, now: datetime, lock: Lock) -> int:
+def _write_next(document_id: UUID, lease: Lease, now: datetime) -> int:
     document = (
         Document.objects.select_related("companion__user", "companion__mind").filter(pk=document_id).first()
     )
@@ -83,7 +81,7 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime, lock: Lock) -> i
             answer = structured.ask("gists", render_request(document.title, pages, *limits), Gists)
     call = charge.calls[-1].pk if charge.calls else None
     gists = {gist.number: gist.gist for gist in answer.gists if not is_boilerplate(gist.gist, SYSTEM)}
-    kept = _keep(document, pages, gists, call, now, lock)
+    kept = _keep(document, pages, gists, call, now)
     if kept == 0:
         _put_off(lease, document_id, INCOMPLETE)
     return kept or 0
@@ -96,10 +94,9 @@ def _keep(
     gists: dict[int, str],
     call: int | None,
     now: datetime,
-    lock: Lock,
 ) -> int | None:
     """Save the gists of those pages that still wait for one; return how many, or None if the document is gone."""
-    if not lock(document.companion_id) or not _row(document).exists():
+    if not document.companion.lock() or not _row(document).exists():
         return None
     left = Page.objects.waiting().filter(
         companion_id=document.companion_id, document=document, pk__in=[page.pk for page in asked]

@@ -15,12 +15,12 @@ from django.utils.translation import gettext_lazy as _
 from memory.documents.pagination import split_into_pages
 from memory.errors import DocumentError
 from memory.models import Document, Page
+from memory.models.document import TITLE_CHARACTERS
 from text.strings import is_storable
 
 # Of one document: a book of 60,000 words has 400,000. Splitting the maximum into pages takes two seconds.
 MAX_CHARACTERS = 2_000_000
 MAX_DOCUMENTS = 100  # of one companion
-TITLE_CHARACTERS = 200
 SHOWN = {"\n", "\r", "\t", "\f"}
 MAX_BYTES = 4 * MAX_CHARACTERS  # no encoding that is read here takes more per character
 BOMS = (

@@ -11,10 +11,12 @@ import numpy as np
 import regex
 from numpy.typing import NDArray
 
-LEAST, IDEAL, MOST = 280, 440, 600  # words of a page
+MIN_WORDS, IDEAL_WORDS, MAX_WORDS = 280, 440, 600  # words of a page
 ONE_PAGE = 350  # a text with fewer words is not split
 BLOCK = 50_000  # characters that are processed together; their parts take some 10 MB
-AHEAD = MOST + LEAST + 20  # words that must follow in a block for it to be split as the whole text would be
+AHEAD = (
+    MAX_WORDS + MIN_WORDS + 20
+)  # words that must follow in a block for it to be split as the whole text would be
 
 FULL = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\u3000-\u303f\uff01-\uff65"
 SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
@@ -103,11 +105,13 @@ class _Block:
         done, left = self._units_until(start), self._units_after(start)
         if left < ONE_PAGE * WORD:
             return len(self.text)
-        if left <= MOST * WORD:
-            chapters = _within(self.breaks[0], *self._reach(done + LEAST * WORD, done + left - LEAST * WORD))
+        if left <= MAX_WORDS * WORD:
+            chapters = _within(
+                self.breaks[0], *self._reach(done + MIN_WORDS * WORD, done + left - MIN_WORDS * WORD)
+            )
             return int(chapters[0]) if len(chapters) else len(self.text)
-        most = min(MOST * WORD, left - LEAST * WORD)  # so that enough is left for the last page
-        return self._find_best_break(done + LEAST * WORD, done + IDEAL * WORD, done + most)
+        most = min(MAX_WORDS * WORD, left - MIN_WORDS * WORD)  # so that enough is left for the last page
+        return self._find_best_break(done + MIN_WORDS * WORD, done + IDEAL_WORDS * WORD, done + most)
 
     def _find_best_break(self, least: int, ideal: int, most: int) -> int:
         """Return the best break after `least` to `most` units; among equally good ones, the one nearest to `ideal`."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import groupby
 from time import monotonic
 from uuid import UUID, uuid4
 
@@ -71,13 +70,11 @@ def _find_waiting_companions() -> list[UUID]:
     return list(waiting.order_by().values_list("companion_id", flat=True).distinct())
 
 
-def embed_waiting(
-    companion_id: UUID | None = None, limit: int | None = None, ends_at: float | None = None
-) -> int:
-    """Embed at most `limit` memories that wait for the wanted space; return how many were embedded there. No batch is
-    begun after the time `ends_at` of the monotonic clock, except the first.
+def embed_waiting(companion_id: UUID, limit: int | None = None, ends_at: float | None = None) -> int:
+    """Embed at most `limit` of the companion's memories that wait for the wanted space; return how many were embedded
+    there. No batch is begun after the time `ends_at` of the monotonic clock, except the first.
 
-    New memories are embedded in the older space too, as long as that serves their companion. If a run is killed, the
+    New memories are embedded in the older space too, as long as that serves the companion. If a run is killed, the
     next one does what is left; concurrent runs share the work. Raise ProviderUnavailable, ProviderRefused if every
     text would be refused, WidthError and WidestError; what was embedded before that is kept. A single text that the
     provider refuses is marked as refused, and is recalled by its words alone.
@@ -94,29 +91,26 @@ def embed_waiting(
         return 0
     if len(list_spaces()) > 1:
         _embed_in_older(space, companion_id, limit, ends_at)
-    return _embed_all(embedder, space, _waiting(space), companion_id, limit, ends_at)
+    return _embed_all(embedder, space, _waiting(space).of(companion_id), limit, ends_at)
 
 
 def _embed_in_older(
-    wanted: Space | None, companion_id: UUID | None, limit: int | None, ends_at: float | None
+    wanted: Space | None, companion_id: UUID, limit: int | None, ends_at: float | None
 ) -> None:
-    """Embed, in the older spaces that still serve, the memories that are new since the wanted space was made; without a
-    wanted space, all that are missing there. At most `limit` of each companion, and until `ends_at`. Failures are only
-    logged.
+    """Embed, in the older space that still serves, the memories that are new since the wanted space was made; without a
+    wanted space, all that are missing there. At most `limit`, and until `ends_at`. Failures are only logged.
     """
-    waiting = _waiting(wanted).order_by().values_list("companion_id", flat=True).distinct()
-    new = Q()
+    space = find_serving_space(companion_id)
+    embedder = find_embedder(space) if space else None
+    if space is None or embedder is None or space == wanted:
+        return
+    waiting = _waiting(space).of(companion_id)
     if wanted:
-        new = Q(learnt_at__gte=wanted.created_at) | Q(edited_at__gte=wanted.created_at)
-    for waiting_id in [companion_id] if companion_id else list(waiting):
-        space = find_serving_space(waiting_id)
-        embedder = find_embedder(space) if space else None
-        if space is None or embedder is None or space == wanted:
-            continue
-        try:
-            _embed_all(embedder, space, _waiting(space).filter(new), waiting_id, limit, ends_at)
-        except (ProviderError, WidthError) as error:
-            log.warning("not_embedded_in_older_space", space=str(space), code=error.code)
+        waiting = waiting.filter(Q(learnt_at__gte=wanted.created_at) | Q(edited_at__gte=wanted.created_at))
+    try:
+        _embed_all(embedder, space, waiting, limit, ends_at)
+    except (ProviderError, WidthError) as error:
+        log.warning("not_embedded_in_older_space", space=str(space), code=error.code)
 
 
 def _waiting(space: Space | None) -> MemoryQuerySet:
@@ -126,26 +120,19 @@ def _waiting(space: Space | None) -> MemoryQuerySet:
 
 
 def _embed_all(
-    embedder: Embedder,
-    space: Space,
-    waiting: MemoryQuerySet,
-    companion_id: UUID | None,
-    limit: int | None,
-    ends_at: float | None,
+    embedder: Embedder, space: Space, waiting: MemoryQuerySet, limit: int | None, ends_at: float | None
 ) -> int:
-    """Embed batch after batch until `limit` or `ends_at`; return how many memories were embedded. When another worker
-    has done the same batch, go on from another place: otherwise both would do each of the next batches.
+    """Embed one companion's `waiting` memories, batch after batch, until `limit` or `ends_at`; return how many were
+    embedded. When another worker has done the same batch, go on from another place: otherwise both would do each of the
+    next batches.
     """
     embedded, has_met = 0, True
     while has_met and (limit is None or embedded < limit):
         has_met = False
-        for batch in _batches(waiting, companion_id, None if limit is None else limit - embedded):
+        for batch in _batches(waiting, None if limit is None else limit - embedded):
             before = embedded
-            for _, group in groupby(sorted(batch, key=_companion_of), key=_companion_of):
-                memories = list(group)
-                payer = memories[0].companion.payer
-                with charged(payer, ModelCall.Purpose.EMBEDDING):
-                    embedded += _embed_or_mark(embedder, space, memories)
+            with charged(batch[0].companion.payer, ModelCall.Purpose.EMBEDDING):
+                embedded += _embed_or_mark(embedder, space, batch)
             if ends_at is not None and monotonic() >= ends_at:
                 return embedded
             has_met = embedded - before < len(batch)
@@ -154,14 +141,9 @@ def _embed_all(
     return embedded
 
 
-def _companion_of(memory: Memory) -> UUID:
-    return memory.companion_id
-
-
-def _batches(waiting: MemoryQuerySet, companion_id: UUID | None, limit: int | None) -> Iterator[list[Memory]]:
+def _batches(waiting: MemoryQuerySet, limit: int | None) -> Iterator[list[Memory]]:
     """Yield the waiting memories in batches, from a random id on and round again, so that two workers seldom meet."""
-    scope = Q(companion_id=companion_id) if companion_id else Q()
-    rows = waiting.filter(scope).order_by("pk").select_related("companion", "page").defer("entry")
+    rows = waiting.order_by("pk").select_related("companion", "page").defer("entry")
     start, left = uuid4(), limit
     for half in (Q(pk__gt=start), Q(pk__lte=start)):
         after = Q()

@@ -11,10 +11,10 @@ from uuid import UUID
 
 from accounts.limits.usage import Payer
 from memory.learning.answers import Learnt
-from memory.learning.evidence import Supported, is_same_text, weigh
 from memory.learning.neighbours import find_alike
 from memory.learning.requests import Drafted
-from memory.learning.subjects import may_be_about_the_same, subject
+from memory.learning.rules.evidence import Supported, is_same_text, weigh
+from memory.learning.rules.subjects import may_be_about_the_same, subject
 from memory.learning.talk import Talk
 from memory.learning.verdicts import why_not_theirs
 from memory.learning.verification import OVER, SAME

@@ -11,11 +11,11 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef
 
 from memory.learning.answers import Edit, Sentence
-from memory.learning.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
-from memory.learning.grounding import grounded
 from memory.learning.neighbours import select_known
-from memory.learning.sincerity import is_asked_to_be_forgotten
-from memory.learning.subjects import denies, may_be_about_the_same, subject
+from memory.learning.rules.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
+from memory.learning.rules.grounding import grounded
+from memory.learning.rules.sincerity import is_asked_to_be_forgotten
+from memory.learning.rules.subjects import denies, may_be_about_the_same, subject
 from memory.learning.talk import Talk
 from memory.models import Change, Memory, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS

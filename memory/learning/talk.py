@@ -10,7 +10,7 @@ from uuid import UUID
 
 import regex
 
-from memory.learning.secrets import secrets_in
+from memory.learning.rules.secrets import secrets_in
 from text.dates import days_ahead, read_dates, render_day
 from text.strings import folded, one_line, quoted
 

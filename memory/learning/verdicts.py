@@ -11,9 +11,9 @@ from memory.forgotten import ForgottenStatements, load_forgotten
 from memory.goals import PURSUED
 from memory.language import HAN
 from memory.learning.answers import LEARNT_CHARACTERS, Learnt
-from memory.learning.evidence import Stopped, Supported, find_support, is_same_text
-from memory.learning.grounding import names_in
-from memory.learning.subjects import denies, is_own, is_same_subject, tells_the_same
+from memory.learning.rules.evidence import Stopped, Supported, find_support, is_same_text
+from memory.learning.rules.grounding import names_in
+from memory.learning.rules.subjects import denies, is_own, is_same_subject, tells_the_same
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet

@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel, model_validator
 
 from memory.learning.answers import MEANT_WORDS, Learnt
-from memory.learning.evidence import YES, Supported, weigh
 from memory.learning.requests import ANSWER_SHARE, Drafted, render_verification_request
-from memory.learning.sincerity import find_sentence
+from memory.learning.rules.evidence import YES, Supported, weigh
+from memory.learning.rules.sincerity import find_sentence
 from memory.learning.talk import Talk
 from memory.models import Memory
 from memory.recall.traits import DENIAL, terms

@@ -10,6 +10,7 @@ from memory.models.memory import SHARE, Memory
 from text.strings import join_sentences
 
 NIGHT_ENDS = timedelta(hours=4)  # after midnight
+TITLE_CHARACTERS = 200
 
 
 class DiaryEntry(models.Model):
@@ -22,7 +23,7 @@ class DiaryEntry(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="diary")
     session = models.OneToOneField("companions.Session", models.CASCADE, related_name="diary_entry")
-    title = models.CharField(_("title"), max_length=200)
+    title = models.CharField(_("title"), max_length=TITLE_CHARACTERS)
     sentences = models.JSONField(_("sentences"), default=list)
     started_at = models.DateTimeField(_("from"))
     ended_at = models.DateTimeField(_("until"))

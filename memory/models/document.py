@@ -6,13 +6,15 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import OwnedQuerySet
 from memory.models.memory import Memory
 
+TITLE_CHARACTERS = 200
+
 
 class Document(models.Model):
     """A long text that was given to a companion, split into pages. Joined, they are the text unless one was deleted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="documents")
-    title = models.CharField(_("title"), max_length=200)
+    title = models.CharField(_("title"), max_length=TITLE_CHARACTERS)
     characters = models.PositiveIntegerField(_("characters"))
     error = models.CharField(_("error"), max_length=40, blank=True)
     attempts = models.PositiveSmallIntegerField(_("failed attempts"), default=0)

@@ -36,6 +36,13 @@ class MemoryQuerySet(OwnedQuerySet["Memory"]):
         """Return what was learnt: the memories that do not merely mirror a message, a diary entry or a page."""
         return self.exclude(kind__in=Memory.MIRRORS)
 
+    def visible_to_models(self) -> "MemoryQuerySet":
+        """Return the memories that models may see, each with its message: none that is private or whose message is
+        hidden.
+        """
+        visible = self.filter(is_private=False).exclude(message__is_hidden=True)
+        return visible.select_related("message").defer("entry")
+
     def as_of(self, moment: datetime) -> "MemoryQuerySet":
         """Return the memories that held at `moment`: they had happened, and had not been closed."""
         return self.filter(models.Q(closed_at=None) | models.Q(closed_at__gt=moment), happened_at__lte=moment)
@@ -107,6 +114,7 @@ class Memory(models.Model):
         COMPANION = "companion", _("companion")
 
     MIRRORS = (Kind.SAID, Kind.DIARY, Kind.GIST)  # they mirror a message, a diary entry or a page
+    SUMMARIES = (Kind.DIARY, Kind.GIST, Kind.INSIGHT)  # they sum up much, and repeat nothing
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="memories")

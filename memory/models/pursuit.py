@@ -24,6 +24,8 @@ class Pursuit(models.Model):
         NIGHT = "night", _("night")
         PERSON = "person", _("user")
 
+    ENDED = (Status.DONE, Status.GIVEN_UP)
+
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="+")
     memory = models.OneToOneField(Memory, models.CASCADE, related_name="pursuit")
     status = models.CharField(_("status"), max_length=16, choices=Status, default=Status.NEW)

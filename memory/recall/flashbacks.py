@@ -15,7 +15,6 @@ from memory.recall.recall import Found
 from memory.scoring import Remembered
 from memory.scoring.policy import DAY, days_between, require, retention
 
-FLASHBACK_PROBABILITY = 0.05
 JOY_WEIGHT = 1.5
 AVERSION_WEIGHT = 2.0  # what hurt comes back unasked more often than what pleased
 MAX_FLASHBACK_CANDIDATES = 25  # with feelings, and as many that were not recalled for long
@@ -23,7 +22,7 @@ MIN_FLASHBACK_CHARACTERS = 12  # "Good night." is nothing to come back to,
 MAX_FLASHBACK_CHARACTERS = 400  # and nobody recalls a whole page in a flash
 
 
-def is_flashback_due(chance: Random, probability: float = FLASHBACK_PROBABILITY) -> bool:
+def is_flashback_due(chance: Random, probability: float) -> bool:
     """Return whether a flashback comes to mind this time; takes one number from `chance`.
 
     Raise ValueError for a probability outside of 0 to 1.

@@ -10,14 +10,13 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import JSONObject
 
-from memory.learning.sincerity import GAME_LINES, is_in_game
+from memory.learning.rules.sincerity import GAME_LINES, is_in_game
 from memory.models import Change, Memory, Page
 from memory.recall.recall import Found
 from memory.recall.traits import DENIAL, terms
 from text.strings import folded
 
 GAME_TIME = timedelta(hours=8)  # a game lasts no longer than a session
-SUMMARIES = (Memory.Kind.DIARY, Memory.Kind.GIST, Memory.Kind.INSIGHT)  # they sum up much and repeat nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ def drop_repetitions(
     kept: list[tuple[Found, Statement]] = []
     for hit in found:
         sources = origins.sources.get(hit.memory.pk, frozenset())
-        if sources and sources <= set(messages) and hit.memory.kind not in SUMMARIES:
+        if sources and sources <= set(messages) and hit.memory.kind not in Memory.SUMMARIES:
             continue
         statement = Statement.of(hit.memory.text)
         if any(statement.is_within(other) for other in in_prompt):
@@ -150,7 +149,7 @@ def _drop_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
     lines = {hit.memory.message_id: hit for hit in found if hit.memory.message_id}
     learnt: dict[UUID, list[Found]] = defaultdict(list)
     for hit in found:
-        if hit.memory.kind not in SUMMARIES:
+        if hit.memory.kind not in Memory.SUMMARIES:
             for message_id in origins.sources.get(hit.memory.pk, frozenset()) & lines.keys():
                 learnt[message_id].append(hit)
     dropped: set[UUID] = set()

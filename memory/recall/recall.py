@@ -11,7 +11,6 @@ import numpy as np
 from memory.embedding.spaces import CueVector, measure_everyday_likeness
 from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.models import Memory, Recall, Recalled
-from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, hash_term, load_candidates
 from memory.recall.query import NOBODY, Cue, Names, parse_cue
 from memory.recall.ranking import MAX_FOUND, Candidate, find_best, look_at, measure_floor, rank
@@ -187,9 +186,3 @@ def search(companion_id: UUID, words: str, filters: MemoryFilter, now: datetime,
     if not hits.any():
         return []
     return candidates.ids_of(np.flatnonzero(hits == hits.max())[::-1][:MAX_HITS])
-
-
-def list_visible_to_models(companion_id: UUID) -> MemoryQuerySet:
-    """Return the companion's memories that models may see: none that is private or mirrors a hidden message."""
-    mine = Memory.objects.of(companion_id).filter(is_private=False).exclude(message__is_hidden=True)
-    return mine.select_related("message").defer("entry")

@@ -29,13 +29,13 @@ WORKING = """
 from django.utils import timezone
 from companions.models import PastImport
 from companions.pasts import imports, undo
-from memory.embedding import embed_waiting
+from memory.embedding.backlog import embed_in_turn
 now = timezone.now()
 for import_id in imports.find_due(PastImport.State.WAITING, now):
     imports.run(import_id, timezone.now)
 for import_id in imports.find_due(PastImport.State.UNDOING, now):
     undo.run(import_id, timezone.now)
-embed_waiting()
+embed_in_turn(60)
 """
 
 

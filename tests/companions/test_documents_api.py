@@ -12,7 +12,6 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from companions.models import Companion, Prompt, Reply
-from companions.models.companion import lock
 from companions.replies.lifecycle import start
 from config.http.asgi_layers import BodyLimit
 from jobs.lease import MAX_ATTEMPTS
@@ -35,7 +34,7 @@ def upload(api: Api, companion: Companion, name: str, held: bytes, **fields: str
 
 
 def write_all(document_id: object) -> None:
-    while write_gists(document_id, timezone.now(), lock):  # type: ignore[arg-type]
+    while write_gists(document_id, timezone.now()):  # type: ignore[arg-type]
         pass
 
 

@@ -31,7 +31,6 @@ from companions.sessions.closing import run
 from companions.sessions.requests import close
 from companions.sessions.transcript import build_talk, select_messages, select_visible
 from memory.core_memory import set_slot, write_block
-from memory.embedding import embed_waiting
 from memory.forgotten import keep_forgotten, load_forgotten, read_words
 from memory.learning.answers import Learnt
 from memory.learning.diary import ClosedSession, Written, keep_session
@@ -44,6 +43,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.companions.tools.conftest import NOW, end, turn_of, use
 from tests.fixtures.clock import clock_at
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.spaces import read_providers
@@ -457,7 +457,7 @@ def test_what_tells_it_in_other_words_goes_where_it_is_chosen(
     near = keep_fact(mira.pk, PARAPHRASE, EARLIER, EARLIER, [said[0].pk])
     for week in range(6):  # nearer still, but they tell it themselves
         keep_fact(mira.pk, f"Marta is pregnant since week {week}.", EARLIER, EARLIER, [])
-    embed_waiting()
+    embed_all()
     proposal = asked(mira)
     items = load_items(proposal)
     assert [item.text for item in items if item.is_near] == [PARAPHRASE, said[0].text]

@@ -8,6 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion, Message, Prompt
 from memory.models import Memory, Recall
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -226,7 +227,6 @@ def test_how_important_a_memory_is_can_be_said(as_alice: Api, path: str) -> None
 
 
 def test_the_policy_decides_what_comes_first(as_alice: Api, path: str) -> None:
-    from memory.embedding import embed_waiting
 
     as_alice.post(
         f"{path}/import/log",
@@ -234,7 +234,7 @@ def test_the_policy_decides_what_comes_first(as_alice: Api, path: str) -> None:
     )
     boat = add(as_alice, path, "The boat and the kitten are both called Minka.")
     as_alice.call("PATCH", f"{path}/memories/{boat['id']}", {"importance": 10})
-    embed_waiting()
+    embed_all()
     orders = []
     for policy in ("kith", "likeness", "generative_agents"):
         as_alice.call("PATCH", path, {"recall_policy": policy})

@@ -21,6 +21,7 @@ from memory.models import Embedding, Memory, Space
 from memory.recall.candidates import PackedIndex, hash_term
 from memory.store import correct
 from providers.errors import ProviderRefused, ProviderUnavailable
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.turns import make_companion
 from tests.memory.conftest import DAY, EmbeddingServer, Say, waiting
 
@@ -36,8 +37,8 @@ def test_what_waits_is_embedded_once(mira: Companion, tian: Companion, say: Say)
     assert (waiting(mira.pk), waiting(tian.pk)) == (2, 1)
     assert embed_waiting(mira.pk) == 2
     assert (waiting(mira.pk), waiting(tian.pk)) == (0, 1)
-    assert embed_waiting() == 1
-    assert embed_waiting() == 0
+    assert embed_all() == 1
+    assert embed_all() == 0
     assert Embedding.objects.filter(companion=mira, memory__companion=mira).count() == 2
     assert find_serving_space() == Space.objects.get(model="all-MiniLM-L6-v2", width=384)
 
@@ -138,10 +139,10 @@ def test_another_model_embeds_again_beside_the_old_one(
     mira: Companion, say: Say, embedding_server: EmbeddingServer, settings: Any
 ) -> None:
     (memory,) = say(mira, "Tea at four.")
-    assert embed_waiting() == 1
+    assert embed_all() == 1
     settings.EMBEDDING = {"base_url": "", "api_key": "", "model": ""}
     assert waiting(mira.pk) == 1
-    assert embed_waiting() == 1
+    assert embed_all() == 1
     assert set(memory.embeddings.values_list("space__width", flat=True)) == {4, 384}
 
 
@@ -156,7 +157,7 @@ def test_what_waits_is_counted_while_the_provider_is_down(
 
 def test_a_corrected_memory_is_found_by_its_new_words_and_embedded_again(mira: Companion, say: Say) -> None:
     (memory,) = say(mira, "I live in Bonn.")
-    embed_waiting()
+    embed_all()
     correct(memory, "I live in Kiel.", DAY)
     memory.refresh_from_db()
     assert (memory.text, memory.edited_at) == ("I live in Kiel.", DAY)
@@ -249,7 +250,7 @@ def test_two_workers_at_once_do_no_harm(alice: User, say: Say, embedding_server:
 
     def work() -> None:
         try:
-            embed_waiting()
+            embed_all()
         except Exception as error:  # noqa: BLE001 (the thread's failure is the test's)
             errors.append(error)
         finally:

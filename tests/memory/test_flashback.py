@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.recall.flashbacks import FLASHBACK_PROBABILITY, draw_flashback, is_flashback_due, weigh_flashback
+from memory.recall.flashbacks import draw_flashback, is_flashback_due, weigh_flashback
 from memory.scoring import Remembered
 
 
@@ -25,12 +25,12 @@ CANDIDATES = {UUID(int=n): remembered(idle_days=n * 10.0, joy=n / 10) for n in r
 
 def test_a_seed_decides_whether_and_which() -> None:
     first, again = (
-        [(is_flashback_due(chance), draw_flashback(CANDIDATES, chance)) for _ in range(50)]
+        [(is_flashback_due(chance, 0.05), draw_flashback(CANDIDATES, chance)) for _ in range(50)]
         for chance in (Random(7), Random(7))
     )
     other = Random(8)
     assert first == again
-    assert first != [(is_flashback_due(other), draw_flashback(CANDIDATES, other)) for _ in range(50)]
+    assert first != [(is_flashback_due(other, 0.05), draw_flashback(CANDIDATES, other)) for _ in range(50)]
 
 
 @given(st.permutations(list(CANDIDATES)), st.integers(0, 2**64))
@@ -41,8 +41,7 @@ def test_the_order_of_the_candidates_does_not_matter(order: list[UUID], seed: in
 
 def test_it_comes_about_one_time_in_twenty() -> None:
     chance = Random(1)
-    assert FLASHBACK_PROBABILITY == 0.05
-    assert 900 < sum(is_flashback_due(chance) for _ in range(20_000)) < 1100
+    assert 900 < sum(is_flashback_due(chance, 0.05) for _ in range(20_000)) < 1100
 
 
 def test_it_can_be_never_or_always() -> None:

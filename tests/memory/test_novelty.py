@@ -16,6 +16,7 @@ from memory.models import Memory
 from memory.recall.novelty import MAX_SAME, Novelty, find_novel
 from memory.recall.traits import sign_facts
 from memory.store import keep_fact
+from tests.fixtures.embedding import embed_all
 from tests.memory.conftest import DAY, EmbeddingServer, Say
 
 pytestmark = pytest.mark.usefixtures("module_mira")
@@ -104,7 +105,7 @@ def test_a_fact_that_no_longer_holds_is_news_again(mira: Companion) -> None:
 
 def test_what_another_companion_knows_is_news(mira: Companion, tian: Companion, say: Say) -> None:
     say(tian, "The code of the safe is 4711.")
-    embed_waiting()
+    embed_all()
     assert news(mira, "The code of the safe is 4711.").new == ["The code of the safe is 4711."]
 
 

@@ -9,7 +9,7 @@ from bench.recall.asking import Cue, ask, cues
 from bench.recall.pool import ask_everyone, changed_alone, foreign
 from bench.recall.storing import Stored, person, store
 from bench.recall.talk import Question, Talk, Turn
-from memory.embedding import embed_waiting
+from tests.fixtures.embedding import embed_all
 
 pytestmark = pytest.mark.django_db
 
@@ -54,7 +54,7 @@ def everyone(module_rows: None) -> list[Stored]:
     """The six talks, those of the same user being three apart."""
     users = [person(f"owner{n}", "Alice") for n in range(3)]
     everyone = [store(made_up(n), users[n % 3]) for n in range(6)]
-    embed_waiting()
+    embed_all()
     return everyone
 
 

@@ -17,6 +17,7 @@ from memory.models import Memory, Recall
 from memory.recall.candidates import MemoryFilter
 from memory.recall.recall import Found, recall, record
 from memory.scoring import CHOICES
+from tests.fixtures.embedding import embed_all
 from tests.memory.conftest import DAY, Say
 
 pytestmark = pytest.mark.usefixtures("module_mira")
@@ -82,7 +83,7 @@ def test_another_companions_memories_never_come_to_mind(
     mine = say(mira, "The code of the safe is 4711.")
     say(tian, "The code of the safe is 4711.", "My safe is green.")
     if is_embedded:
-        embed_waiting()
+        embed_all()
     cue = "What is the code of the safe?"
     assert [one.memory for one in ask(mira, cue, limit=100, vector=embed_cue(cue))] == mine
 

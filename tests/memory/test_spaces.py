@@ -23,6 +23,7 @@ from providers.checks import check_embedding
 from providers.errors import ProviderRefused, ProviderUnavailable
 from providers.models import Provider
 from providers.selection import forget_providers
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.spaces import read_providers
 from tests.memory.conftest import DAY, EmbeddingServer, Say, asking, waiting
 
@@ -156,7 +157,7 @@ def moving(mira: Companion, say: Say, embedding_server: EmbeddingServer, setting
     """A hundred memories, all embedded by the built-in model; the server's model is wanted since."""
     settings.EMBEDDING = BUILT_IN
     memories = say(mira, *(f"Walk number {number}." for number in range(100)), "Tea at four.")
-    embed_waiting()
+    embed_all()
     settings.EMBEDDING = asking(embedding_server)
     return memories
 
@@ -201,7 +202,7 @@ def test_a_space_that_nobody_can_be_asked_for_serves_no_longer(
     mira: Companion, say: Say, embedding_server: EmbeddingServer, settings: Any
 ) -> None:
     say(mira, "Tea at four.")
-    embed_waiting()
+    embed_all()
     settings.EMBEDDING = BUILT_IN
     assert serves(mira) == 384
 
@@ -210,10 +211,10 @@ def test_the_previous_embedder_is_asked_where_the_settings_still_name_it(
     mira: Companion, say: Say, embedding_server: EmbeddingServer, settings: Any
 ) -> None:
     say(mira, "Tea at four.")
-    embed_waiting()
+    embed_all()
     settings.EMBEDDING, settings.EMBEDDING_PREVIOUS = BUILT_IN, asking(embedding_server)
     assert serves(mira) == 4
-    embed_waiting()
+    embed_all()
     assert serves(mira) == 384
 
 
@@ -243,19 +244,19 @@ def test_after_another_provider_is_put_first_the_one_before_serves_until_all_is_
 ) -> None:
     first, second = rows
     assert serves(mira) == 384
-    embed_waiting()
+    embed_all()
     assert serves(mira) == 4
     put_first(second)
     assert serves(mira) == 4
     (new,) = say(mira, "I sold the boat.", at=timezone.now())
-    embed_waiting()
+    embed_all()
     assert serves(mira) == 6
     (newer,) = say(mira, "My parrot whistles Mozart.", at=timezone.now())
-    embed_waiting()
+    embed_all()
     put_first(first)
     assert (widths(new), widths(newer)) == ({4, 6}, {6})
     assert serves(mira) == 6
-    embed_waiting()
+    embed_all()
     assert serves(mira) == 4
 
 
@@ -265,7 +266,7 @@ def test_a_provider_that_fails_as_it_is_first_asked_bears_its_error(
     embedding_server.shutdown()
     embedding_server.server_close()
     with pytest.raises(ProviderUnavailable):
-        embed_waiting()
+        embed_all()
     assert Provider.objects.get(pk=rows[0].pk).last_error == "unreachable"
 
 
@@ -313,7 +314,7 @@ def test_to_choose_costs_one_query_while_a_companion_moves_and_none_else(
     assert queries_to_choose(mira) == 0
     settings.EMBEDDING = wanted
     assert queries_to_choose(mira) == 1
-    embed_waiting()
+    embed_all()
     assert queries_to_choose(mira) == 0
 
 
@@ -324,13 +325,13 @@ def test_another_width_changes_nothing_and_is_an_alarm(
     mira: Companion, say: Say, embedding_server: EmbeddingServer, caplog: Any
 ) -> None:
     old, _ = say(mira, "Tea at four.", "Walk.")
-    embed_waiting()
+    embed_all()
     embedding_server.width = 5
     (new,) = say(mira, "Milk.", at=timezone.now())
     for _ in range(2):
         clear_cache()
         with pytest.raises(WidthError, match="4 wide"):
-            embed_waiting()
+            embed_all()
         tasks.embed_waiting()
     space = Space.objects.get()
     assert (space.width, space.answered_width) == (4, 5)
@@ -341,7 +342,7 @@ def test_another_width_changes_nothing_and_is_an_alarm(
     assert caplog.text.count("embedding_width_changed") == 1
     embedding_server.width = 4
     clear_cache()
-    assert embed_waiting() == 1
+    assert embed_all() == 1
     space.refresh_from_db()
     assert (space.answered_width, space.answered_at) == (None, None)
 
@@ -359,7 +360,7 @@ def test_nothing_wider_than_16000_becomes_a_space(
     say(mira, "Tea.")
     embedding_server.width = 16_001
     with pytest.raises(WidestError, match="16001 numbers; a space holds at most 16000"):
-        embed_waiting()
+        embed_all()
     assert not Space.objects.exists()
     assert [one.memory.text for one in ask(mira, "tea")] == ["Tea."]
     with pytest.raises(IntegrityError):
@@ -372,7 +373,7 @@ def test_any_width_up_to_16000_is_stored_and_found(
 ) -> None:
     say(mira, "Tea.", "NOTHING")
     embedding_server.width = width
-    assert embed_waiting() == 2
+    assert embed_all() == 2
     found = {one.memory.text: one.reasons["likeness"] for one in ask(mira, "tea")}
     assert found["Tea."] == pytest.approx(1, abs=1e-3)
     assert found["NOTHING"] == pytest.approx(0, abs=1e-3)
@@ -409,7 +410,7 @@ def test_a_refused_line_does_not_keep_its_import_running(
     lines = [Line(role="user", text=text, at=DAY) for text in ("Tea.", "REFUSED", "Milk.")]
     job = import_log(mira, lines, timezone.now())
     assert progress(job) == ("running", 0)
-    embed_waiting()
+    embed_all()
     assert progress(job) == ("done", 3)
     assert ask(mira, "refused")[0].memory.text == "REFUSED"
 
@@ -421,7 +422,7 @@ def test_where_all_is_refused_nothing_is_marked(
     assert serves(mira) == 4
     embedding_server.refuses_all, before = True, len(embedding_server.bodies)
     with pytest.raises(ProviderRefused):
-        embed_waiting()
+        embed_all()
     batch, *alone = (body["input"] for body in embedding_server.bodies[before:])
     first = [batch[:1]] if len(batch) > 1 else []  # a batch may be one text, for it begins anywhere
     assert alone == [*first, ["width"]]  # the most harmless text

@@ -9,7 +9,8 @@ from accounts.limits.usage import Payer, allowance
 from accounts.models import ModelCall, User
 from companions.models import Companion
 from companions.pasts.log_import import Line, import_log
-from memory.embedding import embed_cue, embed_waiting
+from memory.embedding import embed_cue
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +32,7 @@ def test_each_persons_memories_are_embedded_on_their_own_account(
 ) -> None:
     tell(mira, "I planted three tomatoes.")
     tell(tian, "今天下雨了。")
-    assert embed_waiting() == 2
+    assert embed_all() == 2
     calls = ModelCall.objects.filter(
         purpose="embedding", outcome="done", is_estimated=False, prompt_tokens__gt=0
     )
@@ -65,5 +66,5 @@ def test_a_call_that_fails_is_on_record(alice: User, mira: Companion, settings: 
 
 def test_the_built_in_embedder_costs_nothing(mira: Companion) -> None:
     tell(mira, "I planted three tomatoes.")
-    assert embed_waiting() == 1
+    assert embed_all() == 1
     assert not ModelCall.objects.exists()

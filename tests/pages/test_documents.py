@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from companions.memories.editing import give_document
 from companions.models import Companion
-from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Document
 
@@ -34,7 +33,7 @@ def test_a_text_is_pasted_and_its_progress_followed_to_the_end(at_home: Client, 
     ).content.decode()
     assert "gists written: 0 of 2" in waiting
     assert "every 5s" in waiting
-    while write_gists(document.pk, timezone.now(), lock):
+    while write_gists(document.pk, timezone.now()):
         pass
     done = at_home.get(path(mira)).content.decode()
     assert "2 pages" in done

@@ -1,6 +1,5 @@
 import asyncio
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -10,7 +9,7 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from accounts.idempotency import checked
 from companions.access import get_companion
-from companions.api.schemas import FILE, ClientId, FilledText, IdempotencyKey, MessageOut, describe_form
+from companions.api.schemas import FILE, ClientId, FilledText, IdempotencyKey, MessageOut, Out, describe_form
 from companions.events import render_saved
 from companions.pagination import PageQuery, paginate
 from companions.replies.turn import start_with
@@ -22,7 +21,6 @@ from voice.models import Recording
 
 router = Router(tags=["voice"])
 transcriptions = Router(tags=["voice"])
-Out = dict[str, Any]
 
 
 SOUND = describe_form(

@@ -1,6 +1,5 @@
 import asyncio
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -9,7 +8,7 @@ from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
-from companions.api.schemas import FILE, Text, describe_form
+from companions.api.schemas import FILE, Out, Text, describe_form
 from companions.models import Companion
 from files.uploads import read_upload
 from jobs.background import in_thread
@@ -17,7 +16,6 @@ from voice.models import MAX_SPEED, MIN_SPEED
 from voice.speech import voices
 
 router = Router(tags=["voice"])
-Out = dict[str, Any]
 RECORDING = describe_form(
     ["file", "consent"],
     file=FILE,

@@ -17,7 +17,7 @@ from companions.answers.emotion_tags import Felt
 from companions.answers.lines import Names
 from companions.answers.markup import TextCall
 from memory.language import pattern_of, words_of
-from memory.learning.boilerplate import is_refusal
+from memory.learning.rules.boilerplate import is_refusal
 from providers.chat.structured import find_objects
 from text.strings import SENTENCE_END, cut_sentences, folded, has_words, shorten, storable
 

@@ -21,7 +21,6 @@ from companions.errors import ModelChoiceError
 from companions.minds.choice import compute_sampling, get_mind
 from companions.minds.comparison.report import build_report
 from companions.models import Companion, ComparedExchange, Comparison, Prompt, Reply
-from companions.models.companion import lock
 from companions.tools.registry import TOOLS
 from jobs.background import enqueue
 from jobs.lease import Clock, Lease, note_failures
@@ -44,7 +43,7 @@ def start_comparison(companion: Companion, other: str, exchanges: int, now: date
     Raise ModelChoiceError if a model is unavailable, both are the same or there is no prompt to answer; GateError.
     """
     admit_work(companion.user, "comparisons", now)
-    lock(companion.pk)
+    companion.lock()
     own = get_mind(companion).model
     with preferring(companion.preference):
         are_there = bool(own and find_providers(model=own) and find_providers(model=other))

@@ -24,7 +24,7 @@ SCRIPTS = {  # scripts that identify a language; of those equally frequent in a 
 }
 LATIN, WORD = regex.compile(r"\p{Latin}"), regex.compile(r"\p{L}+")
 QUESTIONS = regex.compile(r"[?？؟]+")
-LEAST_WORDS = 2  # frequent words that identify a language
+MIN_WORDS = 2  # frequent words that identify a language
 SAD = {Emotion.SAD, Emotion.ANGRY}
 
 
@@ -116,7 +116,7 @@ def find_language(text: str) -> str:
     words = [word.casefold() for word in WORD.findall(text)]
     known = {code: sum(word in frequent for word in words) for code, frequent in _load_words().items()}
     best = max(known, key=lambda code: known[code])
-    return best if known[best] >= LEAST_WORDS else ""
+    return best if known[best] >= MIN_WORDS else ""
 
 
 def _find_telling(text: str) -> set[str]:

@@ -8,7 +8,7 @@ from ninja import Field, Router, Schema, Status
 from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
-from companions.api.schemas import Text
+from companions.api.schemas import FullListOut, Text
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import ENDPOINT_CHARACTERS, get_public_key, subscribe
 
@@ -48,9 +48,8 @@ class SubscriptionOut(Schema):
     used_at: datetime | None
 
 
-class SubscriptionsOut(Schema):
-    items: list[SubscriptionOut]
-    next: str | None = Field(None, description="Always null: the list is returned in full.")
+class SubscriptionsOut(FullListOut[SubscriptionOut]):
+    pass
 
 
 @router.get(

@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.archives import uploads
-from companions.archives.storage import measure_bytes
+from companions.archives.limits import measure_bytes
 from companions.models import ArchiveUpload, Companion, Message, Reply
 from companions.replies.lifecycle import start
 from config.http.asgi_layers import BodyLimit

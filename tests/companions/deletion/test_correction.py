@@ -11,7 +11,6 @@ from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
 from companions.models import Branch, Companion, Message, Reply, Session
 from memory.core_memory import append_to_block, set_slot, write_block
-from memory.embedding import embed_waiting
 from memory.learning.revisions import current
 from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
 from memory.models.core_memory import By
@@ -19,6 +18,7 @@ from memory.store import keep_fact
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, insight, learnt, profile, told
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.rest import Api
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -30,7 +30,7 @@ def test_a_word_that_is_corrected_is_in_nothing_that_was_made_of_it(
     mira: Companion, spread: Callable[[], Message]
 ) -> None:
     message = spread()
-    embed_waiting()
+    embed_all()
     correct_message(message, MEANT, NOW)
     assert tables_with(MARKER) == {}
     entry = DiaryEntry.objects.get(companion=mira)

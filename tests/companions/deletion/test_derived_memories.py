@@ -7,7 +7,6 @@ import pytest
 from companions.deletion import delete_message, forget
 from companions.models import Closing, Companion, Message, Session
 from memory.core_memory import set_slot, write_block
-from memory.embedding import embed_waiting
 from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
 from memory.models.core_memory import By
 from tests.companions.deletion.conftest import (
@@ -24,6 +23,7 @@ from tests.companions.deletion.conftest import (
     told,
 )
 from tests.companions.everywhere import tables_with
+from tests.fixtures.embedding import embed_all
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 WRITTEN = {
@@ -37,7 +37,7 @@ def test_a_deleted_message_is_in_nothing_that_was_made_of_it(
     mira: Companion, spread: Callable[[], Message]
 ) -> None:
     message = spread()
-    embed_waiting()
+    embed_all()
     assert tables_with(MARKER).keys() == WRITTEN
     delete_message(message, NOW)
     assert tables_with(MARKER) == {}

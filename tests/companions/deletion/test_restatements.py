@@ -7,7 +7,6 @@ import pytest
 from companions.deletion import forget
 from companions.memories.editing import delete_document, give_document, set_private
 from companions.models import Companion, Message, Session
-from companions.models.companion import lock
 from memory.core_memory import set_slot, write_block
 from memory.documents.gists import write_gists
 from memory.models import Block, Memory, Slot
@@ -77,7 +76,7 @@ def test_a_deleted_document_is_in_nothing_that_was_written_from_its_pages(mira: 
     set_slot(mira.pk, "own", "The river runs by", by=By.USER, now=LATER)
     text = f"They walked along the river with {MARKER} until the lamps were lit. " * 40
     document = give_document(mira, "The river", text, NOW)
-    while write_gists(document.pk, NOW, lock):
+    while write_gists(document.pk, NOW):
         pass
     assert Memory.objects.filter(kind="gist").exists()
     write(mira, message)

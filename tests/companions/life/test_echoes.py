@@ -8,7 +8,7 @@ import pytest
 
 from companions.models import Companion, Message
 from companions.sessions.transcript import build_talk
-from memory.learning.evidence import is_echo
+from memory.learning.rules.evidence import is_echo
 from memory.store import keep_fact
 from tests.companions.life.waking import ran, say, woken
 

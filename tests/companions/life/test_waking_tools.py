@@ -15,7 +15,7 @@ from companions.life.wakings.context import WakingContext
 from companions.life.wakings.waking import LEASE_TIME
 from companions.models import Companion, Session, Timer, Waking
 from jobs.lease import Lease
-from memory.learning.secrets import holds_secret
+from memory.learning.rules.secrets import holds_secret
 from memory.models import DiaryEntry, Memory, Pursuit, Recall
 from memory.store import keep_fact
 from providers.tokens import estimate

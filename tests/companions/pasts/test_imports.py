@@ -8,7 +8,7 @@ import pytest
 
 from bench.common.past_files import chatgpt, sillytavern
 from companions import tasks
-from companions.archives.storage import measure_bytes
+from companions.archives.limits import measure_bytes
 from companions.branches.alternatives import load_alternatives
 from companions.branches.operations import choose, choose_alternative
 from companions.conversations.messages import load_path

@@ -133,7 +133,7 @@ def test_what_learning_has_cost_and_still_costs_is_told_until_it_is_over(
     rest = learning.estimate_rest(past)
     assert rest.tokens == rest.tokens_left == pytest.approx(promised, rel=0.1)
     assert f"Learning from all of it would take about {rest.tokens:,} word pieces, over 1 night." in told()
-    learning.change_learning(past, NOW, is_running=True, nightly_tokens=learning.LEAST_NIGHTLY)
+    learning.change_learning(past, NOW, is_running=True, nightly_tokens=learning.MIN_NIGHTLY)
     assert learning.estimate_rest(past).nights_left == 3
     assert f"Word pieces so far: 0 of about {rest.tokens:,}. About 3 more nights to go." in told()
     PastImport.objects.filter(pk=past.pk).update(nightly_tokens=1)  # one session a night

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from companions.pasts.plan import LEAST_STEP, Choice, plan_messages, spread_times
+from companions.pasts.plan import MIN_STEP, Choice, plan_messages, spread_times
 from pasts.past import Past, PastMessage
 
 BEFORE = datetime(2024, 1, 1, tzinfo=UTC)
@@ -24,9 +24,9 @@ MINUTE, SECOND = timedelta(minutes=1), timedelta(seconds=1)
         ),
         ([THEN, None, THEN + SECOND], [THEN, THEN + SECOND / 2, THEN + SECOND]),
         ([THEN, None], [THEN, THEN + MINUTE]),
-        ([NOW, None], [NOW, NOW + LEAST_STEP]),
-        ([THEN, THEN, THEN], [THEN, THEN + LEAST_STEP, THEN + 2 * LEAST_STEP]),
-        ([THEN, THEN - MINUTE], [THEN, THEN + LEAST_STEP]),
+        ([NOW, None], [NOW, NOW + MIN_STEP]),
+        ([THEN, THEN, THEN], [THEN, THEN + MIN_STEP, THEN + 2 * MIN_STEP]),
+        ([THEN, THEN - MINUTE], [THEN, THEN + MIN_STEP]),
         ([THEN, NOW + timedelta(days=9)], [THEN, THEN + MINUTE]),  # it has not come yet
         ([], []),
     ],

@@ -12,7 +12,6 @@ from companions.models import Closing, Companion, Message, Session
 from companions.sessions import closing, digests
 from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
-from memory.embedding import embed_waiting
 from memory.models import DiaryEntry
 from memory.store import keep_fact
 from providers.admission import MAX_FAILURES, note_error
@@ -21,6 +20,7 @@ from providers.selection import get_provider
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close
 from tests.fixtures import faults
 from tests.fixtures.clock import clock_at
+from tests.fixtures.embedding import embed_all
 from tests.fixtures.rehearsal import RehearsalServer
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira", "rehearsal")]
@@ -259,7 +259,7 @@ def test_nothing_is_embedded_for_a_model_that_may_not_be_asked(
     settings.EMBEDDING = {"base_url": rehearsal.url, "api_key": "", "model": "rehearsal-embedding"}
     keep_fact(mira.pk, "Alice likes green tea.", MORNING, MORNING)
     talk(mira, *TWELVE_TURNS)
-    assert embed_waiting() > 0
+    assert embed_all() > 0
     ModelCall.objects.all().delete()
     session = Session.objects.get()
     for _failure in range(MAX_FAILURES):

@@ -6,7 +6,7 @@ import pytest
 
 from companions.memories.editing import give_document
 from companions.models import Companion
-from companions.tools.documents import survey
+from companions.tools.subjects.documents import survey
 from memory.documents.lookup import find_gists, load_titles
 from memory.models import Document, Memory, Recall
 from providers.tokens import estimate

@@ -4,7 +4,7 @@ import pytest
 
 from companions.models import Companion, Session
 from companions.replies.context import TurnContext
-from companions.tools.core_memory_tools import MAX_SCRATCH_CHARACTERS
+from companions.tools.subjects.core_memory import MAX_SCRATCH_CHARACTERS
 from memory.core_memory import write_block
 from memory.models import Block
 from memory.models.core_memory import By

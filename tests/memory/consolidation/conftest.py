@@ -88,7 +88,7 @@ def work(rehearsal: RehearsalServer) -> Work:
 def done(companion: Companion, now: datetime) -> list[Change]:
     """Does what is due; the changes of the newest night."""
     for companion_id, night_id in runs.find_due(now):
-        consolidation.run_night(companion_id, night_id, clock_at(now))
+        runs.consolidate(companion_id, night_id, clock_at(now))
     newest = Consolidation.objects.filter(companion=companion).order_by("-asked_at").first()
     return list(newest.changes.order_by("number")) if newest else []
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -13,12 +12,12 @@ from accounts.models import ModelCall
 from companions import deletion
 from companions.memories import consolidation
 from companions.models import Companion
-from companions.models.companion import lock
 from jobs.lease import LEASE_TIME, RETRY_DELAY
 from memory.consolidation import runs
 from memory.embedding import embed_waiting
 from memory.models import Change, Consolidation, Memory, Pursuit
 from memory.store import correct
+from tests.fixtures import faults
 from tests.fixtures.clock import clock_at
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.memory.consolidation.conftest import NIGHT, Know, calls, done, numbers
@@ -73,7 +72,7 @@ def outcome() -> list[Any]:
 
 def work(now: Any) -> None:
     for companion_id, run_id in runs.find_due(now):
-        runs.consolidate(companion_id, run_id, clock_at(now), lock)
+        runs.consolidate(companion_id, run_id, clock_at(now))
 
 
 def killed_at(point: str) -> Any:
@@ -88,16 +87,6 @@ def killed_at(point: str) -> Any:
     return connection.execute_wrapper(execute)
 
 
-def locked_after(deed: Callable[[], object]) -> runs.Lock:
-    """The lock that is asked for when the model has answered, with something that happens before it is had."""
-
-    def late(companion_id: UUID) -> bool:
-        deed()
-        return lock(companion_id)
-
-    return late
-
-
 @pytest.mark.parametrize("point", POINTS)
 def test_a_night_killed_at_any_point_is_done_again_to_the_same_end(
     mira: Companion, know: Know, rehearsal: RehearsalServer, known: list[Memory], point: str
@@ -106,7 +95,7 @@ def test_a_night_killed_at_any_point_is_done_again_to_the_same_end(
     answer(mira, known, rehearsal)
     [(companion_id, run_id)] = runs.find_due(NIGHT)
     with pytest.raises(Killed), killed_at(point):
-        runs.consolidate(companion_id, run_id, clock_at(NIGHT), lock)
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT))
     assert Change.objects.count() == 0
     work(NIGHT + timedelta(minutes=1))  # nobody goes on while it may still be at work
     assert Change.objects.count() == 0
@@ -154,16 +143,9 @@ def test_what_changes_while_the_model_thinks_is_not_written_over(
 ) -> None:
     """The draft is dropped and asked for anew, from what is there then."""
     consolidation.request_due_nights(NIGHT)
-    is_first = True
-
-    def change() -> None:
-        nonlocal is_first
-        if is_first:
-            is_first = False
-            meanwhile(Memory.objects.get(pk=known[place].pk))
-
     [(companion_id, run_id)] = runs.find_due(NIGHT)
-    runs.consolidate(companion_id, run_id, clock_at(NIGHT), locked_after(change))
+    with faults.before(faults.locks_companion, lambda: meanwhile(Memory.objects.get(pk=known[place].pk))):
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT))
     assert Consolidation.objects.get().state == Consolidation.State.DONE
     assert calls(rehearsal) == 2
     gone = meanwhile is _delete
@@ -188,14 +170,13 @@ def test_what_was_deleted_while_the_model_thought_is_not_in_a_draft(
             deletion.forget(Memory.objects.get(pk=known[0].pk), NIGHT)
         return execute(sql, params, many, context)
 
-    def watch(companion_id: UUID) -> bool:
+    def watch() -> None:
         drafts.append(Consolidation.objects.get().draft)
-        return lock(companion_id)
 
     [(companion_id, run_id)] = runs.find_due(NIGHT)
-    with connection.execute_wrapper(delete_once):
-        runs.consolidate(companion_id, run_id, clock_at(NIGHT), watch)
-    assert drafts[:2] == [{}, {}]  # what was answered of it is not kept, nor what goes on from it
+    with faults.before_each(faults.locks_companion, watch), connection.execute_wrapper(delete_once):
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT))
+    assert drafts[:3] == [{}, {}, {}]  # what was answered of it is not kept, nor what goes on from it
     assert Consolidation.objects.get().state == Consolidation.State.DONE
 
 
@@ -209,7 +190,8 @@ def test_a_draft_that_is_overtaken_again_and_again_waits(
         Memory.objects.filter(pk=one.pk).update(evidence=one.evidence + 1)
 
     [(companion_id, run_id)] = runs.find_due(NIGHT)
-    runs.consolidate(companion_id, run_id, clock_at(NIGHT), locked_after(change))
+    with faults.before_each(faults.locks_companion, change):
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT))
     one = Consolidation.objects.get()
     assert (one.state, one.attempts, one.next_at) == ("waiting", 0, NIGHT + RETRY_DELAY)
     assert Change.objects.count() == 0
@@ -221,10 +203,8 @@ def test_a_companion_deleted_while_the_model_thinks_leaves_nothing(
 ) -> None:
     consolidation.request_due_nights(NIGHT)
     [(companion_id, run_id)] = runs.find_due(NIGHT)
-
-    runs.consolidate(
-        companion_id, run_id, clock_at(NIGHT), locked_after(lambda: deletion.delete_companion(mira))
-    )
+    with faults.before(faults.locks_companion, lambda: deletion.delete_companion(mira)):
+        runs.consolidate(companion_id, run_id, clock_at(NIGHT))
     assert not Consolidation.objects.exists()
     assert not Change.objects.exists()
 

@@ -83,7 +83,7 @@ def test_the_idle_have_no_night(mira: Companion, know: Know) -> None:
     know(mira, "Alice plays the cello")
     consolidation.request_due_nights(NIGHT)
     [(companion_id, night_id)] = runs.find_due(NIGHT)
-    consolidation.run_night(companion_id, night_id, clock_at(NIGHT))
+    runs.consolidate(companion_id, night_id, clock_at(NIGHT))
     for days in range(1, 10):
         assert consolidation.request_due_nights(NIGHT + timedelta(days=days)) == 0
     know(mira, "Alice has a dog", at=NIGHT + timedelta(days=10))

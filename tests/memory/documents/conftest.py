@@ -7,7 +7,6 @@ import pytest
 
 from companions.memories.editing import give_document
 from companions.models import Companion
-from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Document
 
@@ -49,6 +48,6 @@ def given(mira: Companion) -> Give:
 def write_all(document: Document, now: datetime = NOON) -> int:
     """Write gists until nothing comes; how many pages got one."""
     total = 0
-    while done := write_gists(document.pk, now, lock):
+    while done := write_gists(document.pk, now):
         total += done
     return total

@@ -13,7 +13,6 @@ from accounts.models import ModelCall, User
 from companions.deletion import delete_companion
 from companions.memories.editing import delete_document, give_document
 from companions.models import Companion
-from companions.models.companion import lock
 from companions.tasks import write_waiting_gists
 from jobs import background
 from jobs.lease import MAX_ATTEMPTS, MAX_BACKOFF_MINUTES
@@ -25,6 +24,7 @@ from memory.recall.recall import recall
 from memory.store import correct
 from providers import admission
 from providers.tokens import estimate
+from tests.fixtures import faults
 from tests.memory.documents.conftest import NOON, Give, write_all
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
@@ -94,12 +94,12 @@ def test_a_gist_that_is_corrected_is_still_found_by_its_page(given: Give, mira: 
 def test_a_malformed_answer_leaves_the_pages_for_later(given: Give, rehearsal: Any, text: str) -> None:
     document = given()
     rehearsal.script({"task": "gists", "answer": text})
-    assert write_gists(document.pk, NOON, lock) == 0
+    assert write_gists(document.pk, NOON) == 0
     document.refresh_from_db()
     assert (document.attempts, document.error) == (1, "malformed_answer")
     assert document.next_at == NOON + timedelta(minutes=2)
     assert not document.pages.exclude(gist="").exists()
-    assert write_gists(document.pk, NOON + timedelta(minutes=1), lock) == 0
+    assert write_gists(document.pk, NOON + timedelta(minutes=1)) == 0
     assert write_all(document, NOON + timedelta(minutes=2)) == 10
 
 
@@ -107,7 +107,7 @@ def test_what_was_answered_in_form_is_kept_and_the_rest_asked_for_again(given: G
     document = given(count=3)
     told = {"gists": [{"number": 2, "gist": "Pell sold a mare."}, {"number": 3}, {"number": 7, "gist": "?"}]}
     rehearsal.script({"task": "gists", "answer": orjson.dumps(told).decode()})
-    assert write_gists(document.pk, NOON, lock) == 1
+    assert write_gists(document.pk, NOON) == 1
     assert list(document.pages.exclude(gist="").values_list("number", "gist")) == [(2, "Pell sold a mare.")]
     assert write_all(document) == 2
 
@@ -120,7 +120,7 @@ def test_a_refusal_and_the_words_of_the_request_are_no_gist(given: Give, rehears
         {"number": 3, "gist": "Two to four sentences that tell who did what, where and when."},
     ]
     rehearsal.script({"task": "gists", "answer": orjson.dumps({"gists": told}).decode()})
-    assert write_gists(document.pk, NOON, lock) == 1
+    assert write_gists(document.pk, NOON) == 1
     assert list(document.pages.exclude(gist="").values_list("number", "gist")) == [(2, "Pell sold a mare.")]
 
 
@@ -131,7 +131,7 @@ def test_it_waits_longer_after_each_failure_and_the_operator_hears_of_it(
     document, now = given(count=1), NOON
     for attempt in range(1, MAX_ATTEMPTS + 3):
         rehearsal.script({"task": "gists", "error": {"status": 503}})
-        assert write_gists(document.pk, now, lock) == 0
+        assert write_gists(document.pk, now) == 0
         document.refresh_from_db()
         assert document.next_at == now + timedelta(minutes=min(2**attempt, MAX_BACKOFF_MINUTES))
         now = document.next_at
@@ -151,24 +151,23 @@ def test_the_sweep_finds_what_waits_and_nothing_else(given: Give) -> None:
 def test_two_workers_do_not_ask_for_the_same_pages(given: Give, rehearsal: Any) -> None:
     document = given(count=1)
     Document.objects.filter(pk=document.pk).update(next_at=NOON + timedelta(minutes=20))  # the other's lease
-    assert write_gists(document.pk, NOON, lock) == 0
+    assert write_gists(document.pk, NOON) == 0
     assert gist_calls() == 0
-    assert write_gists(document.pk, NOON + timedelta(minutes=20), lock) == 1
+    assert write_gists(document.pk, NOON + timedelta(minutes=20)) == 1
 
 
 @pytest.mark.parametrize("gone", ["document", "companion"])
 def test_what_is_deleted_while_the_model_works_stays_deleted(given: Give, mira: Companion, gone: str) -> None:
     document = given()
 
-    def meanwhile(companion_id: object) -> bool:
-        """Comes when the model has answered: before the lock is held, the deletion was done."""
+    def meanwhile() -> None:
         if gone == "document":
             delete_document(document, NOON)
         else:
             delete_companion(mira)
-        return lock(mira.pk)
 
-    assert write_gists(document.pk, NOON, meanwhile) == 0
+    with faults.before(faults.locks_companion, meanwhile):  # when the model has answered
+        assert write_gists(document.pk, NOON) == 0
     assert not Memory.objects.filter(kind="gist").exists()
     assert not Page.objects.exists()
     assert not Document.objects.exists()
@@ -177,12 +176,12 @@ def test_what_is_deleted_while_the_model_works_stays_deleted(given: Give, mira: 
 def test_half_of_a_days_tokens_stay_for_talk(given: Give, alice: User) -> None:
     document = given()
     User.objects.filter(pk=alice.pk).update(tokens_per_day=6000)
-    assert write_gists(document.pk, NOON, lock) > 0
+    assert write_gists(document.pk, NOON) > 0
     ModelCall.objects.update(started_at=NOON)
-    assert write_gists(document.pk, NOON, lock) == 0
+    assert write_gists(document.pk, NOON) == 0
     document.refresh_from_db()
     assert (document.error, document.attempts) == ("no_tokens_left", 0)
-    assert write_gists(document.pk, document.next_at, lock) > 0
+    assert write_gists(document.pk, document.next_at) > 0
 
 
 def test_as_many_pages_share_a_call_as_the_model_can_read(given: Give) -> None:
@@ -242,7 +241,7 @@ def test_a_database_that_is_away_for_a_moment_leaves_no_document_waiting_for_its
     monkeypatch.setattr(gists, "_keep", Mock(side_effect=OperationalError("the connection is closed")))
     monkeypatch.setattr(QuerySet, "update", write)
     with pytest.raises(OperationalError):
-        write_gists(document.pk, NOON, lock)
+        write_gists(document.pk, NOON)
     document.refresh_from_db()
     assert (document.attempts, document.error) == (1, "internal_error")
     assert document.next_at == NOON + timedelta(minutes=2)

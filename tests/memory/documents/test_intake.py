@@ -86,7 +86,7 @@ def test_a_companion_is_locked_only_after_its_text_was_parted(
 ) -> None:
     order = []
     monkeypatch.setattr(intake, "split_into_pages", lambda text: order.append("parted") or [text])
-    monkeypatch.setattr("companions.memories.editing.lock", lambda pk: order.append("locked") or lock(pk))
+    monkeypatch.setattr(Companion, "lock", lambda mine: order.append("locked") or lock(mine.pk))
     give_document(mira, "One", "A text.", NOON)
     assert order == ["parted", "locked"]
 

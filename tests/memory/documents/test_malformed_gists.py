@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from companions.models.companion import lock
 from memory.documents.gists import write_gists
 from memory.models import Memory
 from tests.fixtures.malformed import HOPELESS, PARTLY, READABLE, SOME
@@ -23,7 +22,7 @@ SAID_OF_IT = [  # one answer of each way to fail, and all that change what is re
 def test_a_malformed_answer_for_gists(given: Give, rehearsal: Any, name: str) -> None:
     document = given(count=1)
     rehearsal.script(SOME[name] | {"task": "gists"})
-    kept = write_gists(document.pk, NOON, lock)
+    kept = write_gists(document.pk, NOON)
     document.refresh_from_db()
     page = document.pages.get()
     assert kept == Memory.objects.filter(kind="gist").count() == bool(page.gist) == bool(page.memory_id)

@@ -9,6 +9,7 @@ from memory.documents.lookup import MAX_PAGES, Question, find_gists, find_pages,
 from memory.embedding import embed_cue, embed_waiting
 from memory.models import DiaryEntry, Document, Memory
 from memory.store import entry_of
+from tests.fixtures.embedding import embed_all
 from tests.memory.conftest import Say
 from tests.memory.documents.conftest import NOON, Give, write_all
 
@@ -112,7 +113,7 @@ def test_a_diary_entry_leads_to_what_was_said_in_its_session(mira: Companion, sa
 
 def test_pages_are_weighed_by_words_meaning_and_dates_alone(mira: Companion, given: Give) -> None:
     write_all(given(count=3))
-    embed_waiting()
+    embed_all()
     found = find_gists(mira.pk, asks(mira, "Did I see the coast yesterday?"))
     assert found
     for one in found:

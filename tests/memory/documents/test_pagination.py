@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from memory.documents import pagination
-from memory.documents.pagination import LEAST, MOST, ONE_PAGE, PART, UNITS, WORD, split_into_pages
+from memory.documents.pagination import MAX_WORDS, MIN_WORDS, ONE_PAGE, PART, UNITS, WORD, split_into_pages
 from tests.fixtures.properties import examples
 
 
@@ -41,8 +41,8 @@ texts = some.lists(some.sampled_from(PIECES), max_size=60).flatmap(
 def test_the_joined_pages_are_the_text_and_each_is_of_a_pages_length(text: str) -> None:
     found = split_into_pages(text)
     assert "".join(found) == text
-    assert all(count_words(page) <= MOST for page in found)
-    assert all(count_words(page) >= LEAST for page in found[:-1])
+    assert all(count_words(page) <= MAX_WORDS for page in found)
+    assert all(count_words(page) >= MIN_WORDS for page in found[:-1])
     assert count_words(text) >= ONE_PAGE or found == [text]
 
 
@@ -51,7 +51,7 @@ def test_the_joined_pages_are_the_text_and_each_is_of_a_pages_length(text: str) 
 def test_any_text_at_all_can_be_paged(text: str, times: int) -> None:
     found = split_into_pages(text * times)
     assert "".join(found) == text * times
-    assert all(count_words(page) <= MOST for page in found)
+    assert all(count_words(page) <= MAX_WORDS for page in found)
 
 
 def test_words_are_counted_in_any_script() -> None:
@@ -104,7 +104,7 @@ def test_a_name_with_a_title_ends_no_sentence() -> None:
 def test_no_page_but_the_last_is_nearly_empty() -> None:
     for count in range(340, 1300, 7):
         found = split_into_pages("word " * count)
-        assert all(count_words(page) >= LEAST for page in found) or count < LEAST
+        assert all(count_words(page) >= MIN_WORDS for page in found) or count < MIN_WORDS
 
 
 @given(texts)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.learning.boilerplate import is_boilerplate, is_refusal
+from memory.learning.rules.boilerplate import is_boilerplate, is_refusal
 
 RULES = '"text": what goes on in Mira now, in the first person ("I"), in 3 to 12 sentences: how it feels.'
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
 from memory.learning.answers import Sentence
-from memory.learning.evidence import is_echo, without_echoes
+from memory.learning.rules.evidence import is_echo, without_echoes
 from memory.learning.talk import Line, Talk
 
 AT = datetime(2024, 3, 4, 9, tzinfo=UTC)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.learning.answers import Sentence
-from memory.learning.grounding import grounded, is_made_up, names_in, numbers_in
+from memory.learning.rules.grounding import grounded, is_made_up, names_in, numbers_in
 from memory.learning.talk import Line, Talk
 
 AT = datetime(2023, 5, 2, 9, tzinfo=UTC)

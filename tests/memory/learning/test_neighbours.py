@@ -14,6 +14,7 @@ from memory.learning.neighbours import MAX_NEIGHBOURS, find_neighbours
 from memory.models import Memory, Thread
 from memory.store import keep_fact
 from memory.threads import close_thread, open_thread
+from tests.fixtures.embedding import embed_all
 from tests.memory.conftest import DAY, EmbeddingServer
 
 pytestmark = pytest.mark.usefixtures("module_mira")
@@ -75,7 +76,7 @@ def test_every_kind_that_is_learnt_is_offered(mira: Companion, kind: str) -> Non
 
 def test_what_another_companion_knows_is_never_offered(mira: Companion, tian: Companion) -> None:
     know(tian, "Alice's cat is grey.")
-    embed_waiting()
+    embed_all()
     assert near(mira, "Alice's cat is grey.") == []
 
 

@@ -40,7 +40,7 @@ def list_written(tree: ast.AST) -> Iterator[ast.expr]:
 
 def test_every_reason_has_words() -> None:
     written = {*REJECTIONS, OVER, *get_args(Meant)} - {"", "serious"}
-    for module in ("evidence", "sincerity", "verdicts"):
+    for module in ("rules/evidence", "rules/sincerity", "verdicts"):
         source = (settings.BASE_DIR / "memory" / "learning" / f"{module}.py").read_text()
         parts = (part for expression in list_written(ast.parse(source)) for part in ast.walk(expression))
         values = {part.value for part in parts if isinstance(part, ast.Constant)}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.secrets import holds_secret, redacted, secrets_in
+from memory.learning.rules.secrets import holds_secret, redacted, secrets_in
 from memory.learning.talk import Line, Talk
 
 SECRETS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from memory.learning.sincerity import find_sentence
+from memory.learning.rules.sincerity import find_sentence
 
 
 @pytest.mark.parametrize(

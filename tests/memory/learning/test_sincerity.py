@@ -6,8 +6,8 @@ from uuid import UUID, uuid5
 import pytest
 
 from memory.learning.answers import Learnt
-from memory.learning.evidence import Stopped, Supported, find_support
-from memory.learning.sincerity import is_asked_to_be_forgotten
+from memory.learning.rules.evidence import Stopped, Supported, find_support
+from memory.learning.rules.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.evidence import Supported, find_support, is_echo, squeeze
-from memory.learning.subjects import denies, is_same_subject, tells_the_same
+from memory.learning.rules.evidence import Supported, find_support, is_echo, squeeze
+from memory.learning.rules.subjects import denies, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, learnt

@@ -7,8 +7,8 @@ import pytest
 from pytest_django import Settings
 
 from companions.models import Companion
-from memory.learning.evidence import DOUBTFUL_CONFIDENCE, Stopped, find_support
 from memory.learning.requests import VERIFICATION_FORM, Drafted, render_verification_request
+from memory.learning.rules.evidence import DOUBTFUL_CONFIDENCE, Stopped, find_support
 from memory.learning.verification import Verification, ask_about, list_facts, take_fitting, verify
 from providers.rehearsal.forms import write_form
 from providers.tokens import estimate_messages

@@ -84,5 +84,5 @@ def _sleep(companion: Companion, now: datetime) -> None:
     _sweep(companion, now)
     consolidation.request_due_nights(now)
     for companion_id, night_id in runs.find_due(now):
-        consolidation.run_night(companion_id, night_id, clock_at(now))
+        runs.consolidate(companion_id, night_id, clock_at(now))
     embed_waiting(companion.pk)

@@ -26,7 +26,7 @@ from memory.models import Memory, Recall, Slot
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
-from memory.recall.recall import LEARNT, list_visible_to_models, recall, search
+from memory.recall.recall import LEARNT, recall, search
 from memory.recall.traits import terms
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
 from memory.threads import open_if_dated
@@ -233,7 +233,7 @@ def _find_learnt(context: ToolContext, words: str, now: datetime) -> list[Memory
         return []
     companion = context.companion
     ids = search(companion.pk, words, MemoryFilter(kinds=LEARNT), now, companion.user.zone)
-    found = list(list_visible_to_models(companion.pk).filter(pk__in=ids).newest(MAX_NAMED))
+    found = list(Memory.objects.of(companion.pk).visible_to_models().filter(pk__in=ids).newest(MAX_NAMED))
     return [memory for memory in found if folded(memory.text.strip()) == folded(words.strip())] or found
 
 

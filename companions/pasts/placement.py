@@ -1,17 +1,19 @@
-"""Merge messages that were said elsewhere into the chosen path of a conversation, ordered by time."""
+"""Where imported messages go in a conversation: into its chosen path, ordered by time; alternatives on branches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.db import connection
 
 from companions.conversations.messages import WALK
-from companions.models import Conversation, Message
+from companions.models import Branch, Companion, Conversation, Message, PastImport
+from companions.pasts.plan import MIN_BRANCH_MESSAGES, Plan
 
+MAX_BRANCHES = 1_000  # of one import; further alternatives are still shown at the message that they replace
 EVERYTHING = 1_000_000
 STEPS = WALK.format(columns="message.id, message.parent_id, message.said_at")
 MOVE = """
@@ -57,3 +59,37 @@ def _load_steps(conversation: Conversation) -> list[Step]:
     with connection.cursor() as cursor:
         cursor.execute(STEPS, named | {"limit": EVERYTHING, "session": None})
         return [Step(*row) for row in cursor.fetchall()][::-1]
+
+
+def make_branches(companion: Companion, past: PastImport, plan: Plan, places: Mapping[str, UUID]) -> None:
+    """Make a branch of each alternative of at least MIN_BRANCH_MESSAGES messages, in all at most MAX_BRANCHES.
+
+    `places` are the ids of the messages by their keys. It may be called again. Call it with the companion held.
+    """
+    wanted = [places[key] for key, length in plan.leaves if length >= MIN_BRANCH_MESSAGES and key in places][
+        :MAX_BRANCHES
+    ]
+    ends = Message.everywhere.filter(pk__in=wanted, job=past.job_id, is_asleep=True)
+    branches = [
+        Branch(
+            id=uuid5(past.pk, f"branch {pk}"),
+            companion=companion,
+            conversation=companion.conversation,
+            head_id=pk,
+            made_at=said_at,
+            left_at=said_at,
+        )
+        for pk, said_at in ends.values_list("pk", "said_at")
+    ]
+    if not branches:
+        return
+    conversation = Conversation.objects.get(pk=companion.conversation.pk)
+    if conversation.branch_id is None and conversation.head_id is not None:
+        conversation.branch = Branch.objects.create(
+            companion=companion,
+            conversation=conversation,
+            head_id=conversation.head_id,
+            made_at=conversation.created_at,
+        )
+        conversation.save(update_fields=["branch"])
+    Branch.objects.bulk_create(branches, ignore_conflicts=True)

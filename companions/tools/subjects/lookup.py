@@ -9,14 +9,14 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Valid
 
 from companions.moments import FIRST_YEAR, LAST_YEAR
 from companions.tools.bounds import count_tokens, count_tokens_left, take_fitting
-from companions.tools.documents import read_pages, search_gists
 from companions.tools.provenance import record_shown, render_originals
+from companions.tools.subjects.documents import read_pages, search_gists
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.documents.lookup import MAX_PAGES
 from memory.models import DiaryEntry, Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
-from memory.recall.recall import Found, list_visible_to_models, search
+from memory.recall.recall import Found, search
 from text.dates import days_named
 
 MAX_FOUND = 20
@@ -92,7 +92,7 @@ class SearchConversation(Tool):
             until=_get_end(self.until, zone),
             leaving_out=[context.message.pk] if context.message else [],
         )
-        said = list_visible_to_models(companion.pk)
+        said = Memory.objects.of(companion.pk).visible_to_models()
         if self.words.strip():
             said = said.filter(pk__in=search(companion.pk, self.words, filters, now, zone))
         else:
@@ -146,7 +146,11 @@ class LookUp(Tool):
         # Entries dated this day come first, before those that only extend into it.
         meant.sort(key=lambda numbered: numbered[1].get_day(zone) != self.day)
         number, entry = meant[0]
-        said = list_visible_to_models(context.companion.pk).filter(message__session=entry.session_id)
+        said = (
+            Memory.objects.of(context.companion.pk)
+            .visible_to_models()
+            .filter(message__session=entry.session_id)
+        )
         rest = list(said.order_by("happened_at", "id")[self.after : self.after + MAX_MESSAGES])
         head = _render_entry(number, entry, zone)
         left = count_tokens_left(context) - count_tokens(head)

@@ -16,6 +16,7 @@ from memory.goals import begin_goal, find_goals, update_goal
 from memory.learning.answers import MAX_TITLE_FROM_TEXT
 from memory.learning.diary import ClosedSession, Written, keep_entry
 from memory.models import Memory, Pursuit
+from memory.models.diary_entry import TITLE_CHARACTERS
 from text.strings import shorten
 
 MAX_THOUGHT_CHARACTERS = 4000  # of a whole waking
@@ -82,7 +83,7 @@ class WriteDiary(Tool):
     name = "write_diary"
     writes = True
 
-    title: str = Field(min_length=1, max_length=200)
+    title: str = Field(min_length=1, max_length=TITLE_CHARACTERS)
     text: str = Field(min_length=1, max_length=6000)
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 import regex
 
 from memory.language import pattern_of
-from memory.learning.subjects import subject
+from memory.learning.rules.subjects import subject
 from memory.learning.talk import Line, Talk
 from text.strings import cut_sentences, folded, split_sentences
 

@@ -8,9 +8,9 @@ import regex
 
 from memory.language import HAN, any_word_of, groups_of, pattern_of, words_of
 from memory.learning.answers import Sentence
-from memory.learning.secrets import holds_secret, redacted
+from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
-from memory.recall.traits import FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
+from memory.recall.traits import FIGURE, FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
 from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
 from text.strings import folded, has_words
 
@@ -18,7 +18,6 @@ CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
 STARTS = regex.compile(
     r"(?<=(?:^|(?<!\b(?:Mr|Mrs|Ms|Dr|St|Prof))[.]|[!?:;…。！？：；\n]|[\"“”‘「」『』(（)）–—-])\s*)"
 )
-DIGITS = regex.compile(r"\d+(?:[.,:]\d+)*")
 TITLE = regex.compile(r"《([^》]{1,80})》")
 SUBJECT_NAME, CALLED_NAME = pattern_of("subject_name"), pattern_of("called_name")
 FAMILIAR_NAME, NUMERALS = pattern_of("familiar_name"), pattern_of("numerals")
@@ -44,7 +43,7 @@ PLAIN_CHARACTERS = frozenset("".join(words_of("plain_characters")))
 PLAIN_TERMS = frozenset(
     term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
 )
-MOST_NOVEL = {False: 0.4, True: 0.5}  # share of a sentence's terms, or of a Chinese one's characters
+MAX_NOVELTY = {False: 0.4, True: 0.5}  # share of a sentence's terms, or of a Chinese one's characters
 MADE_UP_NOVELTY = 0.8
 INTERVAL = pattern_of("interval")
 PEOPLES = groups_of("peoples")
@@ -64,7 +63,9 @@ def tells_what_was_said(text: str, talk: Talk, known: Sequence[str], names: Coll
     said = _join_said(talk, known, names)
     if is_made_up(text, talk, known, names):
         return False
-    return bool(FIRST_PERSON.search(text)) or measure_novelty(text, said) < MOST_NOVEL[bool(HAN.search(text))]
+    return (
+        bool(FIRST_PERSON.search(text)) or measure_novelty(text, said) < MAX_NOVELTY[bool(HAN.search(text))]
+    )
 
 
 def is_made_up(text: str, talk: Talk, known: Sequence[str], names: Collection[str]) -> bool:
@@ -261,7 +262,7 @@ def numbers_in(text: str) -> set[str]:
     A run of more than 20 Chinese numerals is returned as it is written.
     """
     plain = COUNTED.sub(lambda match: HAN_COUNTS[match[0]], folded(text))
-    found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in DIGITS.finditer(plain)}
+    found = {match[0].replace(",", "").replace(":", ".").rstrip(".") for match in FIGURE.finditer(plain)}
     found |= {str(_read_words(match)) for match in WORDED.finditer(plain)} - {"1"}
     for numeral in NUMERALS.findall(plain):
         found.add(str(_value(numeral)) if len(numeral) <= MAX_NUMERALS else numeral)

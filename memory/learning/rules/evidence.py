@@ -8,10 +8,10 @@ import regex
 
 from memory.language import pattern_of, words_of
 from memory.learning.answers import Learnt, Sentence
-from memory.learning.grounding import follows_from, measure_novelty, names_in, near_lines
-from memory.learning.secrets import holds_secret
-from memory.learning.sincerity import find_insincerity, find_sentence
-from memory.learning.subjects import is_own, subject, tells_of_another, tells_the_same
+from memory.learning.rules.grounding import follows_from, measure_novelty, names_in, near_lines
+from memory.learning.rules.secrets import holds_secret
+from memory.learning.rules.sincerity import find_insincerity, find_sentence
+from memory.learning.rules.subjects import is_own, subject, tells_of_another, tells_the_same
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
 from memory.recall.traits import terms

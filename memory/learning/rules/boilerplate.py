@@ -1,7 +1,7 @@
 """What models write in place of an answer, though in its form: a refusal of their own, or the request's words. Pure."""
 
 from memory.language import pattern_of
-from memory.learning.evidence import squeeze
+from memory.learning.rules.evidence import squeeze
 from text.strings import folded
 
 MAX_REFUSAL_CHARACTERS = 200  # a longer text that begins like a refusal may say something
