@@ -105,11 +105,11 @@ def prepare_embedder() -> None:
             embedder.write_graph()
             get_or_create_wanted_space()
             measure_everyday()
-        except (OSError, ProviderRefused) as error:
-            is_full = isinstance(error, OSError) and error.errno in DISK_IS_FULL
-            say(
-                f"The built-in embedder cannot be used: {cannot_write(settings.KITH_HOME, error) if is_full else error}"
-            )
+        except OSError as error:
+            why = cannot_write(settings.KITH_HOME, error) if error.errno in DISK_IS_FULL else error
+            say(f"The built-in embedder cannot be used: {why}")
+        except ProviderRefused as error:
+            say(f"The built-in embedder cannot be used: {error}")
 
 
 def make_operator() -> None:
