@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from config.up.run import FRAME_BYTES
+from config.up.web import FRAME_BYTES
 from providers.sound import wav
 from tests.fixtures.sound import hum
 from voice.call import read_utterance
