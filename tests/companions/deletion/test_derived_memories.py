@@ -43,7 +43,7 @@ def test_a_deleted_message_is_in_nothing_that_was_made_of_it(
     assert tables_with(MARKER) == {}
     entry = DiaryEntry.objects.select_related("memory").get(companion=mira)
     assert (entry.summary, entry.is_stale) == ("We spoke of tea.", True)
-    assert entry.memory.text == "…\nWe spoke of tea."
+    assert entry.memory.text == "We spoke of tea."
     assert not Embedding.objects.filter(memory=entry.memory).exists()
     for about in Revision.About.values:
         every = Revision.objects.of(mira.pk, about)

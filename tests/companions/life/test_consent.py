@@ -106,14 +106,14 @@ def test_who_does_not_answer_is_written_to_ever_more_seldom(
 @pytest.mark.parametrize(
     ("drive", "unanswered", "days", "told"),
     [
-        ("birthday", 1, 0.4, "unanswered"),  # it wrote today
-        ("birthday", 1, 0.6, None),
+        ("birthday", 1, 0.12, "unanswered"),  # it wrote just now
+        ("birthday", 1, 0.13, None),
         ("event", 2, 0.6, None),
         ("promise", 3, 0.6, None),
         ("idea", 3, 0.6, "unanswered"),
         ("event", 4, 300, "unanswered"),
-        ("birthday", 4, 29.9, "unanswered"),
-        ("birthday", 4, 30, None),
+        ("birthday", 4, 6.9, "unanswered"),
+        ("birthday", 4, 7, None),
     ],
 )
 def test_what_has_its_day_waits_for_no_answer_and_a_birthday_is_never_passed_over_for_long(
