@@ -55,8 +55,9 @@ TOLD_BY_TOOLS = (
     rf'|"next": "(?:{WEEKDAY} )?\d{{4}}-[^\n]{{0,20}}", (?:"text": "[^\n]{{0,1000}}", )?"when": "'
 )
 # The beginnings of the lines and lists that `prompting.turn_prompt.render_context` and `life.wakings.context` render,
-# and of the directive and the notice in the history. The list of timers is left out, since an answer to the question
-# which timers are set looks just like it.
+# and of the directive and the notice in the history. The list of timers and that of what is open are left out, since
+# the answers to questions after them look just like them; so are sentences that may be said of others. At the beginning
+# of what a waking says, `life.wakings.answer` drops these.
 CONTEXT_LINE = (
     rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
@@ -65,14 +66,13 @@ CONTEXT_LINE = (
     r"|You write (?:again|to them first):(?=[^\S\n]*\n)"
     r"|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
-    r"|You may not write to them now: |They have not answered what you wrote unasked\."
-    r"|They have never written to you yet\.|Missed before it: \d|It is about: - \["
-    r"|- (?:(?:Coming up|Promised|Was) (?:today|tomorrow|yesterday|\d{1,3} days ago)|Promised, without a day|Open): [\"“]"
+    r"|You may not write to them now: |Missed before it: \d|It is about: - \["
     rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"
 )
 CONTEXT_LIST = (
     r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:"
-    r"|(?:What was said [^\n:]{1,30}|The last of your talk):(?=[^\S\n]*\n(?:- \[|\(the first \d))"
+    r"|(?:What was said [^\n:]{1,30}|The last of your talk):"
+    r"(?=[^\S\n]*\n(?:- \[(?:[^\]\n]{1,24}, )?\d\d:\d\d\]|\(the first \d))"
     r"|Your diary of [^\n:]{1,30}:(?=[^\S\n]*\n- [\"“]))"
     r"[^\n]{0,120}(?:\n(?:- |\(the first \d)[^\n]{0,600})*+"
 )

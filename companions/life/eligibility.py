@@ -16,7 +16,8 @@ from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=6)  # e.g. the evening's waking makes no sense in the morning
 LATE_AFTER = timedelta(hours=1)  # what is later was not asked for at this hour
-UP_WINDOW = timedelta(minutes=15)  # after writing
+# Who has written so lately is up; it is longer than a look and the next are apart, or some words would escape both.
+UP_WINDOW, NIGHT_LOOK = timedelta(minutes=20), timedelta(minutes=15)
 # The longest silence that is an occasion to wake; after it, the companion's own timers cost no more tokens.
 LONG_GONE_AFTER = timedelta(days=21)
 # How long the companion waits after one, two, three unanswered messages; after more it waits for the person.
@@ -86,7 +87,7 @@ def find_next_look(waking: Waking, companion: Companion, now: datetime) -> datet
     said = Message.objects.owned_by(companion.user).filter(role=Message.Role.USER)
     if morning is None or said.filter(said_at__gt=now - UP_WINDOW).exists():
         return None
-    return min(morning, now + UP_WINDOW)
+    return min(morning, now + NIGHT_LOOK)
 
 
 def find_end_of_quiet_hours(life: Life, now: datetime) -> datetime | None:

@@ -107,6 +107,11 @@ def test_a_reminder_of_kiths_own_that_comes_again_and_again_is_shown_once(
     first = at_home.get(talk).content.decode()  # from where what is new begins
     assert (first.count("said-by-kith"), "120 reminders" in first) == (2, False)
     assert "119 reminders since" in first
+    Message.objects.filter(pk=said[59].pk).update(role="user", waking=None)
+    newest = at_home.get(f"{talk}turns/").content.decode()
+    assert newest.count("said-by-kith") == 2  # of before and after what the person said
+    assert "59 reminders since" in newest
+    assert "60 reminders since" in newest
 
 
 def test_more_than_99_unread_are_not_counted_out() -> None:

@@ -41,6 +41,13 @@ FIELD_LINE = regex.compile(
     regex.IGNORECASE | regex.MULTILINE,
 )
 EDGES = regex.compile(r"^[\s\p{P}\p{S}]++|(?<![\s\p{P}\p{S}])[\s\p{P}\p{S}]++$")
+# Lines of the prompt, before any other words, that a companion may well say in answer to a question: of what is open
+# between the two (`memory.threads.render_threads`), and of who wrote.
+COPIED = regex.compile(
+    r"(?:\s*(?:They have not answered what you wrote unasked\.|They have never written to you yet\."
+    r"|- (?:(?:Coming up|Promised|Was) (?:today|tomorrow|yesterday|\d{1,3} days ago)|Promised, without a day|Open): [\"“]"
+    r"[^\n]{0,4000})[^\S\n]*(?:\n|$))++"
+)
 WRAPPED = regex.compile(r"^[\"“「『](?P<text>.+)[\"”」』]$", regex.DOTALL)
 
 
@@ -145,9 +152,10 @@ def _read_choice(found: dict[str, Any]) -> Words | None:
 def clean_words(text: str) -> str:
     """Return the words, shortened to 4,000 characters; empty if they only say that nothing is said, or refuse to.
 
-    "As Mira, I would write: …" is unwrapped.
+    "As Mira, I would write: …" is unwrapped, and lines of the prompt before it are left out.
     """
-    words = _strip_lead(text).strip()
+    copied = COPIED.match(text)
+    words = _strip_lead(text[copied.end() :] if copied else text).strip()
     return "" if is_silence(words) or is_refusal(words) else shorten(words, MAX_CHARACTERS)
 
 

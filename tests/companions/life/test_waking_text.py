@@ -60,6 +60,7 @@ SAID = [
     ('Of course: {"choice": "speak", "text": "Sleep\nwell."}', "Sleep\nwell."),
     ('{"choice": "speak", "text": "Sleep well.",}', "Sleep well."),
     ("Sleep well.", "Sleep well."),
+    ('They have never written to you yet.\n- Open: "the move"\n\nSleep well.', "Sleep well."),
     ("As Noor, I would write: “Sleep well.”", "Sleep well."),
     ("Here is my message to Ana:\n\nSleep well.", "Sleep well."),
     ("作为诺尔，我会写：“晚安。”", "晚安。"),
