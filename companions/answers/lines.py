@@ -66,7 +66,7 @@ CONTEXT_LINE = (
     r"|You write (?:again|to them first):(?=[^\S\n]*\n)"
     r"|Answer as [^\n]{1,80} now, with an emotion tag first"
     r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
-    r"|You may not write to them now: |Missed before it: \d|It is about: - \["
+    r"|You may not write to them now: |Missed before it: \d"
     rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"
 )
 CONTEXT_LIST = (

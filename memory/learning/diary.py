@@ -150,5 +150,6 @@ def rewrite(entry: DiaryEntry, now: datetime, **fields: Any) -> None:
 
 def _render(title: str, sentences: Sequence[dict[str, Any]]) -> str:
     """Return the entry's text below its title; without the title where that is only how the text begins."""
-    text = join_sentences(sentence["text"] for sentence in sentences)
-    return text if text.startswith(title.rstrip(".。… ")) else f"{title}\n{text}"
+    text, begun = join_sentences(sentence["text"] for sentence in sentences), title.rstrip(".。… ")
+    is_whole_word = title.endswith("…") or not text[len(begun) :][:1].isalnum()
+    return text if text.startswith(begun) and is_whole_word else f"{title}\n{text}"

@@ -42,9 +42,10 @@ FIELD_LINE = regex.compile(
 )
 EDGES = regex.compile(r"^[\s\p{P}\p{S}]++|(?<![\s\p{P}\p{S}])[\s\p{P}\p{S}]++$")
 # Lines of the prompt, before any other words, that a companion may well say in answer to a question: of what is open
-# between the two (`memory.threads.render_threads`), and of who wrote.
+# between the two (`memory.threads.render_threads`), of what the waking is about, and of who wrote.
 COPIED = regex.compile(
     r"(?:\s*(?:They have not answered what you wrote unasked\.|They have never written to you yet\."
+    r"|It is about: - \[[^\n]{0,4000}"
     r"|- (?:(?:Coming up|Promised|Was) (?:today|tomorrow|yesterday|\d{1,3} days ago)|Promised, without a day|Open): [\"“]"
     r"[^\n]{0,4000})[^\S\n]*(?:\n|$))++"
 )
