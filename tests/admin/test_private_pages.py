@@ -136,8 +136,9 @@ def test_a_reason_is_asked_for_before_a_persons_things_open_and_is_on_record_for
     assert "reason_to_open" in desk.get(opened).content.decode()
 
 
+@pytest.mark.parametrize("is_across", [False, True])
 def test_a_reason_is_asked_for_once_before_an_action_on_several_peoples_things(
-    scene: Scene, olive: User, bob: User
+    scene: Scene, olive: User, bob: User, is_across: bool
 ) -> None:
     bobs = Companion.objects.create(user=bob, name="Bo")
     Waking.objects.create(companion=bobs, origin="timer", state="failed", due_at=NOON, created_at=NOON)
@@ -145,6 +146,8 @@ def test_a_reason_is_asked_for_once_before_an_action_on_several_peoples_things(
     desk.force_login(olive)
     pks = [str(pk) for pk in Waking.objects.values_list("pk", flat=True)]
     chosen = {"action": ["again", ""], "index": "0", "_selected_action": pks}
+    if is_across:
+        chosen |= {"select_across": "1", "_selected_action": pks[:1]}
     asked = desk.post(listing(Waking), chosen)
     assert "This is private to alice@example.org, bob@example.org." in asked.content.decode()
     assert not Waking.objects.exclude(state="failed").exists()

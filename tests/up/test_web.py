@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 
 from config.up import web
 
@@ -18,8 +19,14 @@ def test_a_web_process_serves_once_its_file_is_there(tmp_path: Path, monkeypatch
         if len(happened) == 2:
             prepared.touch()
 
-    monkeypatch.setattr(sys, "argv", ["web", "--port", "8000", "--after", str(prepared)])
+    def run(application: Any, **options: Any) -> None:
+        config = uvicorn.Config(application, **options, log_config=None)
+        happened.append((config.host, config.port, config.workers))
+
+    arguments = ["web", "--port", "8000", "--host", "0.0.0.0", "--after", str(prepared)]  # noqa: S104
+    monkeypatch.setattr(sys, "argv", arguments)
+    monkeypatch.setenv("WEB_CONCURRENCY", "2")  # as hosts set it
     monkeypatch.setattr("time.sleep", wait)
-    monkeypatch.setattr("uvicorn.run", lambda _application, **options: happened.append(options["port"]))
+    monkeypatch.setattr("uvicorn.run", run)
     web.main()
-    assert happened == ["waited", "waited", 8000]
+    assert happened == ["waited", "waited", ("0.0.0.0", 8000, 1)]  # noqa: S104

@@ -32,6 +32,7 @@ def main() -> None:
         application,
         host=options.host,
         port=options.port,
+        workers=1,  # whatever WEB_CONCURRENCY says: more of them would each load all anew
         lifespan="on",
         http="config.http.protocol:PatientProtocol",
         ws="websockets-sansio",
