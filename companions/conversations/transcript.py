@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db.models import (
@@ -27,7 +28,15 @@ from memory.recall.ranking import LIKELY
 from memory.recall.traits import tells_something, terms
 
 PAGE = 50
-RUN = 500  # messages that are loaded at once where many reminders are folded
+RUN, MAX_RUN = 500, 3000  # messages that are loaded at once, and in all, where many reminders are folded
+
+
+class Folded(NamedTuple):
+    """What a reminder that is shown stands for: how many with itself, since when, and the ids of the others."""
+
+    number: int = 1
+    since: datetime | None = None
+    ids: tuple[UUID, ...] = ()
 
 
 @dataclass(slots=True)
@@ -198,6 +207,13 @@ class TranscriptPage:
     earlier: UUID | None = None
     later: UUID | None = None
 
+    def find_turn(self, message: Message | None) -> UUID | None:
+        """Return the id of the turn that shows the message or stands for it (`fold_reminders`), or None."""
+        if message is None:
+            return None
+        known = ((turn.id, getattr(turn.first, "folded", Folded()).ids) for turn in self.turns)
+        return next((id for id, folded_ids in known if message.pk in (id, *folded_ids)), None)
+
 
 def load_before(conversation: Conversation, before: UUID | None) -> TranscriptPage:
     """Return the page of turns before the message `before`, or the newest page for None."""
@@ -225,9 +241,9 @@ def _load_whole_run(
     edge: UUID | None,
     limit: int,
 ) -> tuple[list[Message], UUID | None]:
-    """Return at least `limit` messages from `edge` on and the next edge; what is folded is not cut in two."""
+    """Return at least `limit` messages from `edge` on and the next edge; what is folded is cut in two after MAX_RUN."""
     messages, onward = load(conversation, edge, limit)
-    while onward and messages[-1].is_notice:
+    while onward and messages[-1].is_notice and len(messages) < MAX_RUN:
         more, onward = load(conversation, onward, RUN)
         messages += more
     return messages, onward
@@ -235,8 +251,9 @@ def _load_whole_run(
 
 def fold_reminders(messages: Sequence[Message], kept: Message | None = None) -> list[Message]:
     """Leave out reminders in Kith's own words that another one of the same timer follows, unless the person has said
-    something in between, or it is the one to be `kept`. The one that follows has their number and the first one's time
-    (`folded`). `messages` are in their order, oldest first.
+    something in between, or it is the one to be `kept`. The one that follows tells of them (`folded`).
+
+    `messages` are in their order, oldest first.
     """
     timers = Prefetch("waking", Waking.objects.only("timer"))  # a waking's prompt is long
     prefetch_related_objects([message for message in messages if message.is_notice], timers)
@@ -248,8 +265,8 @@ def fold_reminders(messages: Sequence[Message], kept: Message | None = None) -> 
         timer_id = message.waking.timer_id if message.is_notice and message.waking else None
         last = latest.get(timer_id)
         if last and message != kept:
-            count, _since = getattr(last, "folded", (1, None))
-            last.folded = (count + 1, message.said_at)  # type: ignore[attr-defined]
+            number, _since, ids = getattr(last, "folded", Folded())
+            last.folded = Folded(number + 1, message.said_at, (*ids, message.pk))  # type: ignore[attr-defined]
             continue
         if timer_id:
             latest[timer_id] = message

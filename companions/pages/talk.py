@@ -54,11 +54,11 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         page = transcript.load_around(companion.conversation, found)
     else:
         page = transcript.load_before(companion.conversation, None)
-    if unread and not found and unread.pk not in [turn.id for turn in page.turns]:
+    if unread and not found and not page.find_turn(unread):
         page = transcript.load_around(companion.conversation, unread)
     more = {
         "found": found and found.pk,
-        "first_unread": unread and unread.pk,
+        "first_unread": page.find_turn(unread),
         "words": _script_texts(companion.name),
         "ending": load_ending(companion),
         "feeling": inner_state.get_feeling_now(inner_state.get_newest(companion.pk), timezone.now()),
@@ -158,7 +158,7 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     else:
         page = transcript.load_before(companion.conversation, start)
     unread = None if edge else find_first_unread(companion.conversation, timezone.now())
-    context = {"first_unread": unread and unread.pk}
+    context = {"first_unread": page.find_turn(unread)}
     return render(request, "companions/_turns.html", _context(companion, page) | context)
 
 

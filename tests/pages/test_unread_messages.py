@@ -100,13 +100,12 @@ def test_a_reminder_of_kiths_own_that_comes_again_and_again_is_shown_once(
     Message.objects.filter(pk__in=[message.pk for message in said]).update(role="system")
     Waking.objects.filter(message__in=said).update(timer=Timer.objects.get(companion=quiet, name="morning"))
     talk = f"/companions/{quiet.pk}/"
-    newest = at_home.get(f"{talk}turns/").content.decode()
-    assert (newest.count("said-by-kith"), "Bye for now" in newest) == (1, True)
-    assert "Look 119" in newest
-    assert "120 reminders since" in newest
-    first = at_home.get(talk).content.decode()  # from where what is new begins
-    assert (first.count("said-by-kith"), "120 reminders" in first) == (2, False)
-    assert "119 reminders since" in first
+    for path in (talk, f"{talk}turns/"):
+        newest = at_home.get(path).content.decode()
+        assert (newest.count("said-by-kith"), newest.count('id="new-since"')) == (1, 1 + (path == talk))
+        assert newest.index('id="new-since"') < newest.index("Look 119")
+        assert "120 reminders since" in newest
+        assert "Bye for now" in newest
     Message.objects.filter(pk=said[59].pk).update(role="user", waking=None)
     newest = at_home.get(f"{talk}turns/").content.decode()
     assert newest.count("said-by-kith") == 2  # of before and after what the person said

@@ -23,10 +23,10 @@ def test_a_web_process_serves_once_its_file_is_there(tmp_path: Path, monkeypatch
         config = uvicorn.Config(application, **options, log_config=None)
         happened.append((config.host, config.port, config.workers))
 
-    arguments = ["web", "--port", "8000", "--host", "0.0.0.0", "--after", str(prepared)]  # noqa: S104
+    arguments = ["web", "--port", "8000", "--host", "0.0.0.0", "--after", str(prepared)]
     monkeypatch.setattr(sys, "argv", arguments)
     monkeypatch.setenv("WEB_CONCURRENCY", "2")  # as hosts set it
     monkeypatch.setattr("time.sleep", wait)
     monkeypatch.setattr("uvicorn.run", run)
     web.main()
-    assert happened == ["waited", "waited", ("0.0.0.0", 8000, 1)]  # noqa: S104
+    assert happened == ["waited", "waited", ("0.0.0.0", 8000, 1)]

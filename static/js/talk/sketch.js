@@ -28,6 +28,7 @@ const UNCLEAR = /(?:(?<=^|\n)[ \t>]{0,20}(?:[-*+#>|`~]{1,6}|\d{1,9}[.)]?)?[ \t]{
 const INLINE =
   /`([^`\n]+)(?:`|$)|\*\*(?=[^\s*])([^\n]+?)(?:(?<=\S)\*\*|\*?$)|~~(?=\S)([^~\n]+?)(?:~~|~?$)|(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?:(?<=\S)\*(?![\w*])|$)|\[([^[\]\n]+)\]\([^()\s]*(?:\)|$)/;
 const TAGS = ["code", "strong", "s", "em", "a"]; // of its groups
+const MAX_CELLS = 5000; // of a table, which is drawn anew with each piece
 const MAX_DEPTH = 8; // of quotations, lists and emphasis in each other; what is deeper stays as it was written
 
 export function showSketch(element, text) {
@@ -116,6 +117,7 @@ function readTable(lines) {
   const rows = take(lines, (line) => line.trim());
   if (rows.length > 1 && !BELOW_HEAD.test(rows[1])) return make("p", readInline(rows.join("\n")));
   const head = cells(rows[0]);
+  if (rows.length * head.length > MAX_CELLS) return make("p", readInline(rows.join("\n")));
   const below = rows.length > 2 ? cells(rows[1]) : []; // before that it is not complete
   const sides = below.map((cell) => (cell.endsWith(":") ? (cell.startsWith(":") ? "center" : "right") : ""));
   const row = (tag, words) =>

@@ -193,8 +193,9 @@ export class Turns extends EventTarget {
     await this.catchUp(isStreaming);
   }
 
-  // Show each day's heading only above the first turn of the day.
+  // Show each day's heading only above the first turn of the day, and the line above what is new only above a turn.
   order() {
+    if (!this.start?.nextElementSibling?.matches(".turn")) this.start?.remove();
     let before = null;
     for (const turn of this.place.querySelectorAll(".turn")) {
       const heading = turn.querySelector(".day");
