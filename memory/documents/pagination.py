@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 MIN_WORDS, IDEAL_WORDS, MAX_WORDS = 280, 440, 600  # words of a page
 ONE_PAGE = 350  # a text with fewer words is not split
 BLOCK = 50_000  # characters that are processed together; their parts take some 10 MB
-AHEAD = (
-    MAX_WORDS + MIN_WORDS + 20
-)  # words that must follow in a block for it to be split as the whole text would be
+# How many words must follow in a block for it to be split as the whole text would be.
+AHEAD = MAX_WORDS + MIN_WORDS + 20
 
 FULL = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\p{Yi}\u3000-\u303f\uff01-\uff65"
 SYLLABIC = r"\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"

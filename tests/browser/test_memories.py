@@ -219,6 +219,7 @@ def test_correcting_and_pinning_by_keyboard_keeps_the_focus_where_one_works(pers
     page.get_by_role("button", name="Save").press("Enter")
     memory = page.locator(".memory", has_text="The harbour freezes in winter, says Ana")
     expect(memory.get_by_role("link", name="Correct")).to_be_focused()
+    expect(page.locator(".htmx-added, .htmx-settling")).to_have_count(0)  # until then a form loads the whole page
     memory.get_by_role("button", name="Pin").press("Enter")
     expect(memory.get_by_role("button", name="Pin")).to_have_attribute("aria-pressed", "true")
     expect(memory.get_by_role("button", name="Pin")).to_be_focused()

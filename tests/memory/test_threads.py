@@ -93,14 +93,19 @@ def test_an_event_with_a_day_to_come_is_open_and_comes_up_from_its_eve_on(mira: 
     ]
 
 
-def test_what_is_known_already_is_open_once_the_model_calls_it_so(mira: Companion) -> None:
-    known = keep_fact(mira.pk, "Alice failed the exam in April and retakes it on 8 May.", MONDAY, MONDAY)
+@pytest.mark.parametrize(
+    ("when", "due_on"), [("on 8 May", date(2026, 5, 8)), ("soon", None)], ids=["named", "made up"]
+)
+def test_what_is_known_already_is_open_once_the_model_calls_it_so(
+    mira: Companion, when: str, due_on: date | None
+) -> None:
+    known = keep_fact(mira.pk, f"Alice failed the exam in April and retakes it {when}.", MONDAY, MONDAY)
     learnt_of(
-        mira, "The exam is on 8 May, ask me after.", MONDAY + timedelta(minutes=1), kind="event", of=1,
-        tells="Alice retakes her exam on 8 May, and I am to ask how it went.",
+        mira, f"The exam is {when}, ask me after.", MONDAY + timedelta(minutes=1), kind="event", of=1,
+        tells=f"Alice retakes her exam {when}, and I am to ask how it went.",
         verdict="reinforce", thread="open", happened_on="2026-05-08",
     )  # fmt: skip
-    assert list(Thread.objects.values_list("memory", "due_on")) == [(known.pk, date(2026, 5, 8))]
+    assert list(Thread.objects.values_list("memory", "due_on")) == [(known.pk, due_on)]
 
 
 def test_it_is_settled_by_what_is_told_of_it_afterwards(mira: Companion) -> None:
