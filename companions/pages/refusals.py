@@ -4,15 +4,14 @@ from collections.abc import Callable, Coroutine
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-import structlog
 from django.http import HttpResponseBase, JsonResponse
 from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from database.queries import DATABASE_UNAVAILABLE, DISK_FULL, describe_full_disk, is_disk_full
+from database.queries import DATABASE_UNAVAILABLE, describe_full_disk, is_disk_full
+from files.storage import refuse_full_disk
 
-log = structlog.get_logger(__name__)
 P = ParamSpec("P")
 View = Callable[Concatenate[SignedInRequest, P], Coroutine[Any, Any, HttpResponseBase]]
 
@@ -28,8 +27,7 @@ def refusals_as_json(view: View[P]) -> View[P]:
         try:
             return await view(request, *args, **kwargs)
         except RefusedError as error:
-            body = {**error.more, "code": error.code, "detail": str(error.detail)}
-            return JsonResponse(body, status=error.status, headers=error.headers)
+            return _as_json(error)
         except DATABASE_UNAVAILABLE as error:
             detail = describe_full_disk(error) or _(
                 "Kith's database is not answering right now. Try again in a moment."
@@ -38,7 +36,11 @@ def refusals_as_json(view: View[P]) -> View[P]:
         except OSError as error:
             if not is_disk_full(error):
                 raise
-            log.error("disk_full", exc_info=error)
-            return JsonResponse({"code": "storage_away", "detail": str(DISK_FULL)}, status=503)
+            return _as_json(refuse_full_disk(error))
 
     return answering
+
+
+def _as_json(error: RefusedError) -> JsonResponse:
+    body = {**error.more, "code": error.code, "detail": str(error.detail)}
+    return JsonResponse(body, status=error.status, headers=error.headers)

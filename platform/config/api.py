@@ -50,7 +50,8 @@ from companions.api import (
     threads,
     timers,
 )
-from database.queries import DISK_FULL, describe_full_disk, is_disk_full, is_row_gone
+from database.queries import describe_full_disk, is_disk_full, is_row_gone
+from files.storage import refuse_full_disk
 from integrations.push import api as push
 from memory.errors import PolicyError
 from text.json_size import TooManyValuesError, check_json
@@ -315,10 +316,7 @@ def row_failed(request: HttpRequest, error: DatabaseError | ObjectDoesNotExist) 
 @api.exception_handler(OSError)
 def disk_full(request: HttpRequest, error: OSError) -> HttpResponse:
     """Answer 503 if a disk is full, which may be that of the machine's temporary folder."""
-    if not is_disk_full(error):
-        return unknown(request, error)
-    log.error("disk_full", exc_info=error)
-    return problem(request, 503, "storage_away", str(DISK_FULL))
+    return refused(request, refuse_full_disk(error)) if is_disk_full(error) else unknown(request, error)
 
 
 @api.exception_handler(RedisError)

@@ -20,6 +20,7 @@ from files.errors import ContentLostError, StorageAwayError
 log = structlog.get_logger(__name__)
 COPIED_BYTES = 256_000
 AWAY = "storage_away", _("Kith's storage is not answering right now. Try again in a moment.")
+FULL = "storage_away", DISK_FULL
 LOST = "content_lost", _("What was stored here is missing or damaged, and cannot be recovered.")
 
 
@@ -161,4 +162,10 @@ def failures(key: str) -> Iterator[None]:
         raise ContentLostError(*LOST) from error
     except OSError as error:
         log.error("storage_failed", key=key, error=str(error))
-        raise StorageAwayError(AWAY[0], DISK_FULL if is_disk_full(error) else AWAY[1]) from error
+        raise StorageAwayError(*(FULL if is_disk_full(error) else AWAY)) from error
+
+
+def refuse_full_disk(error: OSError) -> StorageAwayError:
+    """Log that a disk is full, which may be that of the temporary folder, and return the refusal to answer with."""
+    log.error("disk_full", exc_info=error)
+    return StorageAwayError(*FULL)

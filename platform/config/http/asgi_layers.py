@@ -31,8 +31,8 @@ from accounts.errors import GateError, RefusedError
 from accounts.limits.admission import address_of, arriving, identifying, step_aside, visiting
 from companions.replies.turn import beat_on, drain
 from companions.sockets.authorization import find_sender
-from database.queries import DISK_FULL, is_disk_full
-from files.errors import StorageAwayError
+from database.queries import is_disk_full
+from files.storage import refuse_full_disk
 from files.uploads import FORM_OVERHEAD_BYTES
 from jobs.background import in_request_thread, in_thread
 from providers.http.clients import aclose_clients
@@ -115,8 +115,7 @@ class BodyLimit:
             except OSError as error:
                 if not is_disk_full(error):
                     raise
-                log.error("disk_full", exc_info=error)
-                await _refuse(send, StorageAwayError("storage_away", DISK_FULL), "storage away")
+                await _refuse(send, refuse_full_disk(error), "storage away")
 
 
 def _is_signed_in(scope: Mapping[str, Any]) -> bool:
