@@ -15,7 +15,7 @@ from companions.minds.choice import get_current_provider
 from companions.models import Companion, Life, Message, Timer, Waking
 
 TOO_LATE_AFTER = timedelta(hours=6)  # e.g. the evening's waking makes no sense in the morning
-LATE_AFTER = timedelta(hours=1)  # what is later was not asked for at this hour
+TIMELY_FOR = timedelta(hours=1)  # what comes later was not asked for at this hour
 # Who has written so lately is up; it is longer than a look and the next are apart, or some words would escape both.
 UP_WINDOW, NIGHT_LOOK = timedelta(minutes=20), timedelta(minutes=15)
 # The longest silence that is an occasion to wake; after it, the companion's own timers cost no more tokens.
@@ -81,9 +81,9 @@ def find_next_look(waking: Waking, companion: Companion, now: datetime) -> datet
     """Return None if the person's waking may happen now, else when to look at it again.
 
     What they asked for at one hour they have not asked for at any hour of the night: if it is late by more than
-    LATE_AFTER, since Kith was off, it waits for the end of the quiet hours, or until they write, i.e. are up.
+    TIMELY_FOR, since Kith was off, it waits for the end of the quiet hours, or until they write, i.e. are up.
     """
-    morning = find_end_of_quiet_hours(companion.life, now) if now - waking.due_at > LATE_AFTER else None
+    morning = find_end_of_quiet_hours(companion.life, now) if now - waking.due_at > TIMELY_FOR else None
     said = Message.objects.owned_by(companion.user).filter(role=Message.Role.USER)
     if morning is None or said.filter(said_at__gt=now - UP_WINDOW).exists():
         return None

@@ -23,7 +23,7 @@ from django.utils.translation import ngettext
 
 from accounts.models import User
 from companions.events import notify_unread_changed
-from companions.life.eligibility import LATE_AFTER, find_end_of_quiet_hours
+from companions.life.eligibility import TIMELY_FOR, find_end_of_quiet_hours
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
 CLOCK_SKEW = timedelta(minutes=5)  # between machines; a time farther ahead is from a clock that was wrong
@@ -182,10 +182,10 @@ def _claim(channel: Channel, now: datetime, user_id: int) -> list[Delivery]:
 def _get_end_of_night(delivery: Delivery, now: datetime) -> datetime | None:
     """Return when the current quiet hours end, or None outside them and for messages that were asked for.
 
-    A reminder that comes later than LATE_AFTER, since Kith was off, was not asked for at this time of the night.
+    A reminder that comes late by more than TIMELY_FOR, since Kith was off, was not asked for at this time of the night.
     """
     waking = delivery.message.waking
-    is_late = waking is not None and delivery.message.said_at - waking.due_at > LATE_AFTER
+    is_late = waking is not None and delivery.message.said_at - waking.due_at > TIMELY_FOR
     is_timely = _is_asked_for(delivery) and not is_late
     return None if is_timely else find_end_of_quiet_hours(delivery.companion.life, now)
 

@@ -22,9 +22,7 @@ SESSION_GAP = timedelta(hours=8)  # a silence after which a session ends
 SESSION_MESSAGES = 200  # after which it ends even without one
 NAME_CHARACTERS = 80
 FIRST_MESSAGES = 4  # by which a talk without an id is identified
-MIN_BRANCH_MESSAGES = (
-    2  # messages: a single alternative answer is shown at the chosen one, and needs no branch
-)
+MIN_BRANCH_MESSAGES = 2  # a single alternative answer is shown at the chosen one, and needs no branch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

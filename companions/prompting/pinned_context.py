@@ -23,7 +23,6 @@ from text.strings import block, one_line, quoted
 STALE_AFTER = timedelta(days=3)  # an inner state older than this is left out
 TIGHT = 0.75  # above this pressure the model is warned, so that it saves what matters in time
 JUST_NOW = timedelta(hours=1)
-NIGHT_ENDS = timedelta(hours=5)  # after midnight
 FAINT, STRONG = 0.35, 0.7  # intensities: below it "a little", above it "very"
 GOOD, BAD = 0.25, -0.25  # valences beyond which a mood without an emotion has a name
 STIRRED, CALM = 0.5, 0.2  # arousals
@@ -218,6 +217,5 @@ def describe_since(at: datetime, now: datetime) -> str:
         return f"since {'last' if part == 'night' else 'this'} {part}"
     if days == 1 and part != "night":
         return f"since yesterday {part}"
-    return (
-        f"since {at - NIGHT_ENDS if part == 'night' else at:%A} {part}"  # at 3 on Wednesday: "Tuesday night"
-    )
+    day = at - timedelta(days=1) if part == "night" else at  # at 3 on Wednesday: "Tuesday night"
+    return f"since {day:%A} {part}"
