@@ -24,7 +24,7 @@ LOOK_SECONDS = 0.2
 READY_SECONDS = 120.0
 LOAD_SECONDS = 900.0  # for a large model from a slow disk
 ENDS_BEFORE_READY = 3
-PREPARED_FILE = "prepared"  # exists while the tables are up to date and the web process may serve
+PREPARED_FILE = "prepared"  # made once the tables are up to date: then the web process serves
 RUNNING_FILE = "running"  # the children's settings, which config.settings reads for manage.py beside them
 # glibc frees large blocks at once, and threads share one arena (only one runs at a time): saves 90 MB when idle.
 MALLOC = {
@@ -70,7 +70,7 @@ class Run:
 
     def start(self) -> None:
         """Start everything; return once Kith answers, or raise UpError if it cannot be started."""
-        for name in (RUNNING_FILE, PREPARED_FILE):  # of a run that was killed
+        for name in (RUNNING_FILE, PREPARED_FILE):  # of an earlier run
             (self.home / name).unlink(missing_ok=True)
         self.supervisor.end_orphans()
         if not is_free(self.port):
@@ -141,8 +141,7 @@ class Run:
 
     def end(self) -> None:
         """Stop everything, in this order: the web process, worker and engines, Redis and Postgres."""
-        for name in (RUNNING_FILE, PREPARED_FILE):
-            (self.home / name).unlink(missing_ok=True)
+        (self.home / RUNNING_FILE).unlink(missing_ok=True)
         self.engines.forget()
         engines = (name for name in self.supervisor.watched if name.startswith("engine"))
         self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))
