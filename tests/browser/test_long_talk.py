@@ -237,3 +237,15 @@ def test_a_talk_that_was_left_open_marks_what_has_come_meanwhile(person: Person,
     expect(last).to_be_in_viewport()
     person.write("I am back")
     expect(page.locator(".new-since")).to_have_count(0)
+
+
+def test_the_line_above_what_is_new_goes_with_the_only_message_below_it(person: Person) -> None:
+    page, path = person.page, person.create_companion()
+    person.live.run(COME.replace("COMPANION", path.split("/")[2]).replace("NUMBER", "0"))
+    person.visit(path)
+    expect(page.locator(".new-since")).to_have_count(1)
+    page.locator(".turn", has_text="0 It rains.").locator(".menu > summary").last.click()
+    page.locator(".menu[open]").get_by_role("link", name="Delete").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.locator(".turn", has_text="0 It rains.")).to_have_count(0)
+    expect(page.locator(".new-since")).to_have_count(0)

@@ -210,6 +210,14 @@ def test_markdown_is_shown_while_an_answer_is_being_made(person: Person, live: L
     expect(answer.locator("blockquote > ol > li > ul > li strong")).to_have_text("it")
     person.page.get_by_role("button", name="Stop the answer").click()
     expect(person.open_replies).to_have_count(0)
+    rows = "".join(f"|{number}\n" for number in range(60))
+    table = "".join(f"|a{number}" for number in range(100)) + "|\n" + "|-" * 100 + f"|\n{rows}"
+    live.rehearsal.script({"pieces": [table, "!"], "hang_after": 1})
+    person.write("And a table that would take a phone's breath?")
+    expect(answer.locator("p")).to_contain_text("|58")
+    expect(answer.locator("table")).to_have_count(0)
+    person.page.get_by_role("button", name="Stop the answer").click()
+    expect(person.open_replies).to_have_count(0)
 
 
 def test_a_formula_with_an_empty_line_is_one_while_the_answer_is_made(person: Person, live: Live) -> None:

@@ -3,7 +3,7 @@
 // What cannot be fetched stays as it was sketched until the whole answer comes.
 
 import { submit } from "../request.js";
-import { paintCode, showSketch } from "./sketch.js";
+import { endOfCode, paintCode, showSketch } from "./sketch.js";
 import { clone } from "./turns.js";
 
 const FENCE = /^( {0,3})(`{3,}(?=[^`]*$)|~{3,})(.*)/;
@@ -109,7 +109,7 @@ function split(text) {
     const next = at + line.length + 1;
     const opens = fence ? null : line.match(FENCE);
     if (fence) {
-      const isEnd = next <= text.length && new RegExp(`^ {0,3}\\${fence.sign[0]}{${fence.sign.length},}[ \\t]*$`).test(line);
+      const isEnd = next <= text.length && endOfCode(fence.sign).test(line);
       if (isEnd && fence.isApart) end(next, true);
       if (isEnd) fence = null;
     } else if (isFormula) isFormula = !line.includes("$$");

@@ -72,7 +72,7 @@ function readHeading(lines) {
 
 function readCode(lines) {
   const [, signs] = lines[0].match(FENCE);
-  const end = new RegExp(`^ {0,3}\\${signs[0]}{${signs.length},}[ \\t]*$`);
+  const end = endOfCode(signs);
   let isOpen = true;
   const code = take(lines, (line) => {
     const wasOpen = isOpen;
@@ -82,6 +82,11 @@ function readCode(lines) {
   const figure = clone("code-template");
   paintCode(figure, code.join("\n"));
   return figure;
+}
+
+// Return the pattern of the line that ends a code block which these signs have begun.
+export function endOfCode(signs) {
+  return new RegExp(`^ {0,3}\\${signs[0]}{${signs.length},}[ \\t]*$`);
 }
 
 function readQuotation(lines, depth) {
