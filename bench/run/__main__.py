@@ -8,9 +8,9 @@ import argparse
 import os
 import platform
 import random
+import sys
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -166,10 +166,8 @@ def _sum_up(first: "Load", kith: "Load", bare: "Load", straight: "Load") -> None
 
 
 def _bare(port: int) -> Program:
-    """The bare socket, under the options that Kith's web process runs with."""
-    kith = web_program(port)
-    command = [word.replace("config.asgi:application", "bench.run.bare:application") for word in kith.command]
-    return replace(kith, name="bare", command=command)
+    """The bare socket, served as Kith's web process is."""
+    return Program("bare", [sys.executable, "-m", "bench.run.bare", str(port)])
 
 
 def _lines(name: str, done: "Load") -> None:

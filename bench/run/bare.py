@@ -1,10 +1,13 @@
 """The bare ASGI socket that Kith's is compared with: the same frames on a timer, with nothing behind them."""
 
 import asyncio
+import sys
 import time
 from typing import Any
 
 from bench.run.plan import Plan, stamp
+from config.up.ports import LOOPBACK
+from config.up.web import serve
 
 FRAME = '{"type":"reply.piece","id":"00000000-0000-0000-0000-000000000000","text":"%08x ","seq":%d}'
 
@@ -25,3 +28,7 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
         await send({"type": "websocket.send", "text": FRAME % (stamp(), seq)})
     await send({"type": "websocket.send", "text": '{"type":"reply.done"}'})
     await receive()
+
+
+if __name__ == "__main__":
+    serve(application, LOOPBACK, int(sys.argv[1]))

@@ -7,10 +7,14 @@ are up to date.
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import uvicorn
 
 from config.up.ports import LOOPBACK
+
+if TYPE_CHECKING:
+    from asgiref.typing import ASGIApplication
 
 LOOK_SECONDS = 0.05
 FRAME_BYTES = 6_000_000  # the longest utterance of a call: a minute, 48,000 samples per second of two bytes
@@ -28,10 +32,15 @@ def main() -> None:
 
     while options.after and not options.after.exists():
         time.sleep(LOOK_SECONDS)
+    serve(application, options.host, options.port)
+
+
+def serve(application: "ASGIApplication", host: str, port: int) -> None:
+    """Serve an ASGI application until the process is asked to stop."""
     uvicorn.run(
         application,
-        host=options.host,
-        port=options.port,
+        host=host,
+        port=port,
         workers=1,  # whatever WEB_CONCURRENCY says: more of them would each load all anew
         lifespan="on",
         http="config.http.protocol:PatientProtocol",
