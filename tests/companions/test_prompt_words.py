@@ -22,7 +22,7 @@ from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 from providers.tokens import estimate
 
-WORDS = ("turn-20", "d7c43506cd3f")
+WORDS = ("turn-20", "d54d36302fab")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
