@@ -285,7 +285,7 @@ def load_talk(
         turn.persona = Persona(
             companion=companion,
             lore=lore,
-            now=turn.moment.facts.now,
+            now=turn.moment.times.now,
             seed=turn.reply.pk.int,
             has_examples=has_examples,
         )

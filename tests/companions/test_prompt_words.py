@@ -13,7 +13,7 @@ from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
 from companions.prompting import budgets
-from companions.prompting.moment import Facts, LastTime, Moment
+from companions.prompting.moment import LastTime, Moment, Times
 from companions.prompting.persona import DIRECTIVE, MANNER, Persona
 from companions.prompting.pinned_context import PinnedContext, PinnedText
 from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt, render_texts
@@ -53,7 +53,7 @@ def sample_parts() -> PromptParts:
         message=Message(text="And now?"),
         reply=Reply(continues_id=ID, text="So", is_in_call=True),
         moment=Moment(
-            Facts(
+            Times(
                 NOW,
                 "Europe/Berlin",
                 NOW,
