@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -74,7 +73,7 @@ def load_reflections(companion: Companion) -> QuerySet[InnerState]:
 
 def write_entry(companion: Companion, row: Waking | InnerState) -> Entry:
     """Return the log entry of a waking or reflection, in the person's language."""
-    with translation.override(companion.user.language or "en"):
+    with companion.user.use_language():
         return _write_waking(companion, row) if isinstance(row, Waking) else _write_reflection(row)
 
 

@@ -17,7 +17,6 @@ from django.db.models import Count, Exists, F, Max, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -301,7 +300,7 @@ class Email:
             }
             for delivery in told
         ]
-        with translation.override(user.language or "en"):
+        with user.use_language():
             if len(lines) == 1:
                 subject = _("%(name)s wrote to you") % {"name": lines[0]["name"]}
             else:
