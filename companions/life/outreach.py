@@ -25,7 +25,17 @@ from companions.events import notify_unread_changed
 from companions.life.eligibility import TIMELY_FOR, find_end_of_quiet_hours
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
+log = structlog.get_logger(__name__)
+CLAIMED_AT_ONCE = 200
+LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
+RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
+# So long after its message, a delivery is not retried, nor one sent that nobody asked for.
+KEPT_FOR = timedelta(days=2)
 CLOCK_SKEW = timedelta(minutes=5)  # between machines; a time farther ahead is from a clock that was wrong
+State = Delivery.State
+
+
+# -- unread messages
 
 
 def count_unread(user: User, now: datetime) -> dict[UUID, int]:
@@ -59,13 +69,7 @@ def mark_read(companion: Companion, until: datetime) -> bool:
     return is_new
 
 
-log = structlog.get_logger(__name__)
-CLAIMED_AT_ONCE = 200
-LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
-RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
-# So long after its message, a delivery is not retried, nor one sent that nobody asked for.
-KEPT_FOR = timedelta(days=2)
-State = Delivery.State
+# -- deliveries
 
 
 @dataclass(frozen=True, slots=True)
