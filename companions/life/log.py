@@ -17,7 +17,7 @@ from companions.models import Companion, InnerState, Message, Waking
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)
 SKIPPED: dict[str, Promise] = {
     Reason.LIFE_OFF: gettext_lazy("It stayed asleep: you have turned off its life between talks."),
-    Reason.ASLEEP: gettext_lazy("It stayed asleep: these were its hours of sleep."),
+    Reason.SLEEP_HOURS: gettext_lazy("It stayed asleep: these were its hours of sleep."),
     Reason.TOO_LATE: gettext_lazy("It stayed asleep: the time for this had long passed."),
     Reason.NOTHING_NEW: gettext_lazy("It stayed asleep: you two had not talked since."),
     Reason.TOO_MANY_A_DAY: gettext_lazy("It stayed asleep: it had already woken too often that day."),

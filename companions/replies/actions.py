@@ -30,7 +30,7 @@ STOPS = "replies.stop"
 
 async def stop(reply: Reply) -> None:
     """Request the reply's end: set a flag on the row and notify its process. Raises ReplyStateError if it has ended."""
-    row = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN)
+    row = Reply.objects.open().filter(pk=reply.pk)
     if not await in_thread(row.update, is_stop_asked=True):
         raise ReplyStateError("reply_ended", _("This reply has already ended."))
     await tell_to_stop(reply)
@@ -89,7 +89,7 @@ def _hold_ended(reply: Reply, now: datetime) -> Companion:
     companion = hold(reply.companion_id)
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))
-    if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
+    if Reply.objects.open().filter(message=reply.message_id).exists():
         raise ReplyStateError("reply_open", _("This reply is still being written."))
     admit_message(companion, now)
     return companion
