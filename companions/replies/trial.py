@@ -76,7 +76,7 @@ class Trial:
 def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
     """Return a try-out of the companion's texts as they are on the instance; saves none of them.
 
-    Raises TextError, ModelMissing, and GateError if the person asked too often or has no tokens left.
+    Raise TextError, ModelMissing, and GateError if the person asked too often or has no tokens left.
     """
     check_text(text)
     admit_to(companion.user, "trials", now)
@@ -118,7 +118,7 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:
     """Yield the answer's pieces and emotions as they come, and Retracted if all before it was not an answer after all.
 
-    The call is recorded even if the consumer stops reading. Raises ProviderError.
+    The call is recorded even if the consumer stops reading. Raise ProviderError.
     """
     companion, call, meter = trial.companion, None, Meter()
     cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED
