@@ -1,6 +1,7 @@
 // "Notify me on this device". The browser's permission is requested only when the person presses the button. In a
 // talk the button is offered once, after an answer that took long, until it is pressed or dismissed.
 
+import { headers } from "./request.js";
 import { keep, kept } from "./storage.js";
 
 const SYSTEMS = { Android: "Android", iPhone: "iPhone", iPad: "iPad", Mac: "Mac", Windows: "Windows", Linux: "Linux" };
@@ -24,8 +25,8 @@ function show(state) {
 }
 
 function send(url, body) {
-  const headers = { ...JSON.parse(document.body.getAttribute("hx-headers")), "Content-Type": "application/json" };
-  return fetch(url, { method: "POST", headers, body: JSON.stringify(body), credentials: "same-origin" });
+  const json = { ...headers(), "Content-Type": "application/json" };
+  return fetch(url, { method: "POST", headers: json, body: JSON.stringify(body), credentials: "same-origin" });
 }
 
 async function subscription() {

@@ -18,14 +18,15 @@ export function leave(url) {
   else location.assign(url);
 }
 
+// The headers of a request that changes something, with the token.
+export const headers = () => JSON.parse(document.body.getAttribute("hx-headers"));
+
 export function post(url, fields = {}) {
-  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
   const body = new URLSearchParams(fields);
-  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", keepalive: true }); // also as one leaves
+  return fetch(url, { method: "POST", headers: headers(), body, credentials: "same-origin", keepalive: true }); // also as one leaves
 }
 
 // Post a form of any size; the request can be aborted by the signal.
 export function submit(url, body, signal) {
-  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", signal });
+  return fetch(url, { method: "POST", headers: headers(), body, credentials: "same-origin", signal });
 }

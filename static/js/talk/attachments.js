@@ -1,6 +1,6 @@
 // Files attached in the composer: uploaded at once, with their progress, and sent with the next message.
 
-import { post } from "../request.js";
+import { headers, post } from "../request.js";
 import { keep, kept } from "../storage.js";
 import { clone } from "./turns.js";
 
@@ -98,8 +98,7 @@ export class Attachments {
     body.append("file", item.file);
     const request = (item.request = new XMLHttpRequest()); // fetch does not tell how far it is
     request.open("POST", this.all.dataset.url);
-    const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries(headers())) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded, total }) => (progress.value = loaded / total);
     request.onloadend = () => {
       const told = read(request.responseText);

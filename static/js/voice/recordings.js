@@ -1,5 +1,7 @@
 // Recordings of the microphone: made here, and kept by the server, which transcribes, sends and deletes them.
 
+import { submit } from "../request.js";
+
 const KINDS = ["audio/webm;codecs=opus", "audio/mp4", "audio/ogg;codecs=opus"];
 const LEVEL_MS = 80;
 
@@ -83,8 +85,7 @@ export class Recorder extends EventTarget {
 function send(url, fields = {}, signal = null) {
   const body = new FormData();
   for (const [name, value] of Object.entries(fields)) for (const one of [value].flat()) body.append(name, one);
-  const headers = JSON.parse(document.body.getAttribute("hx-headers"));
-  return fetch(url, { method: "POST", headers, body, credentials: "same-origin", signal });
+  return submit(url, body, signal);
 }
 
 // Resolve with the response's JSON and status, or {status: 0} if the server could not be reached.
