@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import json
 import re
 from datetime import timedelta
 from difflib import get_close_matches
@@ -111,6 +112,16 @@ class Environment(environ.Env):  # type: ignore[misc]
         user, _, host = parseaddr(given)[1].rpartition("@")
         if given != default and not (user and host and given.isprintable()):
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a mail address, or: Name <address>.")
+        return given
+
+    def json_object(self, var: str) -> dict[str, Any]:
+        """Return the variable as a JSON object, empty if it is not set; raise ImproperlyConfigured if it is none."""
+        try:
+            given = json.loads(self.get_value(var, str, default="") or "{}")
+        except ValueError as error:
+            raise ImproperlyConfigured(f"{var} is no JSON: {error}") from error
+        if not isinstance(given, dict):
+            raise ImproperlyConfigured(f"{var} must be a JSON object.")
         return given
 
     def host_ports(self, var: str) -> set[str]:

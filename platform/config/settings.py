@@ -1,6 +1,5 @@
 """Kith's settings, read from the environment; a bare checkout runs with the defaults here."""
 
-import json
 import os
 from datetime import timedelta
 from pathlib import Path
@@ -332,9 +331,8 @@ MFA_ADAPTER = "accounts.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = f"Kith ({HOST})"
-MFA_TOTP_TOLERANCE = (
-    1  # step of half a minute by which a phone's clock may be off; accounts.mfa accepts each code once
-)
+# Steps of half a minute by which a phone's clock may be off; accounts.mfa accepts each code once.
+MFA_TOTP_TOLERANCE = 1
 MFA_ALLOW_UNVERIFIED_EMAIL = True  # if mail is sent, nobody signs in before verification anyway
 MFA_FORMS = {
     "authenticate": "accounts.mfa.AuthenticateForm",
@@ -457,17 +455,6 @@ LLM_QUIET_SECONDS = env.seconds("LLM_QUIET_SECONDS", 15.0, may_be_zero=True)
 DOWNLOAD_BYTES = env.count("KITH_DOWNLOAD_MB", 40_000) * 1_000_000
 
 
-def json_object(name: str) -> dict[str, Any]:
-    """Return the variable as a JSON object, empty if it is not set; raise ImproperlyConfigured if it is none."""
-    try:
-        given = json.loads(env.str(name, "") or "{}")
-    except ValueError as error:
-        raise ImproperlyConfigured(f"{name} is no JSON: {error}") from error
-    if not isinstance(given, dict):
-        raise ImproperlyConfigured(f"{name} must be a JSON object.")
-    return given
-
-
 #: `EMBEDDING_FILE` | none | an embedding model's GGUF file, which `make up` runs with Kith's own engine instead of
 #:   using a server
 #: `EMBEDDING_BASE_URL`, `EMBEDDING_API_KEY`, `EMBEDDING_MODEL` | built in | any OpenAI-compatible embedding server
@@ -480,7 +467,7 @@ def json_object(name: str) -> dict[str, Any]:
 def embedding(name: str, base_url: str = "", api_key: str = "") -> dict[str, str | int]:
     """Return an embedder's configuration from the variables that begin with `name`, with JSON as text."""
     for fields in ("QUERY_FIELDS", "DOCUMENT_FIELDS"):
-        json_object(f"{name}_{fields}")
+        env.json_object(f"{name}_{fields}")
     return {
         "base_url": env.address(f"{name}_BASE_URL", base_url),
         "api_key": env.str(f"{name}_API_KEY", api_key),
@@ -530,7 +517,7 @@ SPEECH = {
     "model": env.str("SPEECH_MODEL", ""),
     "voice": env.str("SPEECH_VOICE", ""),
     "voices": env.list("SPEECH_VOICES", default=[]),
-    "references": json_object("SPEECH_REFERENCES"),
+    "references": env.json_object("SPEECH_REFERENCES"),
     "format": one_of("SPEECH_FORMAT", env.str("SPEECH_FORMAT", "mp3"), ("mp3", "wav", "opus", "aac", "flac")),
     "at_once": env.count("SPEECH_AT_ONCE", 2, least=1),
     "connect_seconds": env.seconds("SPEECH_CONNECT_SECONDS", 5.0),
