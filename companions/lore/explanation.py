@@ -39,7 +39,6 @@ LOSSES: dict[str, Text] = {
     "dont_activate": gettext_lazy("Its text begins with @@dont_activate, so it is never added."),
     "dont_activate_after_match": gettext_lazy("It is added only once, and that has already happened."),
     "is_greeting": gettext_lazy("It belongs to another greeting."),
-    "is_user_icon": gettext_lazy("It belongs to another picture of you: %(detail)s."),
     "activate_only_after": gettext_lazy("It waits until the companion has answered %(detail)s times."),
     "activate_only_every": gettext_lazy("It is added only once every %(detail)s answers."),
     "character_filter": gettext_lazy("It is not meant for this companion."),

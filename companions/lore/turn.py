@@ -13,7 +13,7 @@ from django.db.models import Q
 
 from companions.lore.explanation import Explanation, explain
 from companions.lore.rules.books import read_book
-from companions.lore.rules.context import Context
+from companions.lore.rules.context import ScanContext
 from companions.lore.rules.entries import Entry
 from companions.lore.rules.scan import Placed, Scan, scan
 from companions.models import Card, Companion, Lorebook, LoreEntry, LoreFiring, Message, Reply
@@ -138,10 +138,10 @@ def try_text(companion: Companion, text: str, now: datetime, *, seed: int) -> Ex
 
 def _make_context(
     companion: Companion, talk: Sequence[tuple[str, str]], course: Course, seed: int
-) -> Context:
+) -> ScanContext:
     kept = Card.objects.filter(companion=companion).first()
     card = kept.data if kept else {}
-    return Context(
+    return ScanContext(
         messages=talk,
         assistant_messages=course.own,
         message_count=max(course.count, len(talk)),

@@ -117,7 +117,6 @@ def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> En
         after_assistant=decorators.activate_only_after,
         every_assistant=decorators.activate_only_every,
         greeting=decorators.is_greeting,
-        user_icon=decorators.is_user_icon,
         names=_read_strings(character_filter.get("names")),
         tags=_read_strings(character_filter.get("tags")),
         is_filter_exclusive=_take_first(character_filter.get("isExclude"), character_filter.get("is_exclude"))

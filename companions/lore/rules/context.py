@@ -7,7 +7,7 @@ from companions.lore.rules.entries import Entry
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ScanContext:
     """A talk at one moment with everything else that entries are matched against, before the prompt is cut to size."""
 
     messages: Sequence[tuple[str, str]]  # role and text, oldest first, including what was just said
@@ -26,10 +26,8 @@ class Context:
     depth_prompt: str = ""
     scenario: str = ""
     creator_notes: str = ""
-    trigger: str = "normal"  # SillyTavern's name for what asks for the reply
     character_name: str = ""
     character_tags: Sequence[str] = ()
-    user_icon: str | None = None  # its name, "" for none; None if icons are not supported
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ class Timing:
     is_cooling: bool
 
 
-def read_timing(entry: Entry, context: Context) -> Timing:
+def read_timing(entry: Entry, context: ScanContext) -> Timing:
     """Return the state of the entry's timed rules at the current message.
 
     Firings at this message or later do not count: they belong to a reply that is being made again. A firing while an

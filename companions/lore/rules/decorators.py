@@ -34,7 +34,7 @@ class Decorators:
     ignore_on_max_context: bool = False
     additional_keys: tuple[tuple[str, ...], ...] = ()  # one key of each tuple is needed
     exclude_keys: tuple[str, ...] = ()
-    is_user_icon: str | None = None
+    is_user_icon: str | None = None  # without meaning, since Kith has no pictures of people
     activate: bool = False
     dont_activate: bool = False
     after: bool = False  # mentioned by V3 only once: it switches `depth` off

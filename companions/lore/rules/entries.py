@@ -75,7 +75,6 @@ class Entry:
     after_assistant: int | None
     every_assistant: int | None
     greeting: int | None
-    user_icon: str | None
     names: tuple[str, ...]  # companions that it is meant for
     tags: tuple[str, ...]
     is_filter_exclusive: bool  # it is meant for all companions except those with these names and tags

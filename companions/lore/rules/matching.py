@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from companions.lore.rules.context import Context, Reason, Timing
+from companions.lore.rules.context import Reason, ScanContext, Timing
 from companions.lore.rules.entries import Entry, Logic
 from companions.lore.rules.keys import Haystack, Hit, Key, PatternError, Patterns, make_key
 
+TRIGGER = "normal"  # SillyTavern's name for what asks for a reply; the others ask for what Kith has not
 HELD = ("activate", "kept", "sticky")  # reasons for which the conditions of `_refuse` do not count
 
 
@@ -22,7 +23,7 @@ class Verdict:
 class Search:
     """Searches one entry's keys in one haystack. `problem` and `problem_key` name the last pattern that failed."""
 
-    def __init__(self, entry: Entry, context: Context, haystack: Haystack, patterns: Patterns) -> None:
+    def __init__(self, entry: Entry, context: ScanContext, haystack: Haystack, patterns: Patterns) -> None:
         self.entry = entry
         self._context = context
         self._haystack = haystack
@@ -68,7 +69,7 @@ class Search:
         return self.count((*self.entry.keys, *(self.entry.secondary_keys if is_asked_for else ())))
 
 
-def judge(search: Search, context: Context, timing: Timing) -> Verdict:
+def judge(search: Search, context: ScanContext, timing: Timing) -> Verdict:
     """Return whether the entry matches, and what leaves it out nevertheless.
 
     `activate` overrides conditions that V3 merely recommends, but neither those that it requires (`is_greeting`), nor
@@ -101,7 +102,7 @@ def _find_reason(search: Search, timing: Timing) -> Reason | None:
     return Reason(code, hit.key, passage.message, passage.source, passage.entry)
 
 
-def _refuse_always(entry: Entry, context: Context, timing: Timing, reason: Reason) -> str:
+def _refuse_always(entry: Entry, context: ScanContext, timing: Timing, reason: Reason) -> str:
     """Return the code of an unmet condition that counts for every reason to match, or ""."""
     if entry.is_never:
         return "dont_activate"
@@ -109,7 +110,7 @@ def _refuse_always(entry: Entry, context: Context, timing: Timing, reason: Reaso
         return "is_greeting"
     if not _is_for_character(entry, context):
         return "character_filter"
-    if entry.triggers and context.trigger not in entry.triggers:
+    if entry.triggers and TRIGGER not in entry.triggers:
         return "trigger"
     if context.message_count < entry.delay:
         return "delay"
@@ -120,7 +121,7 @@ def _refuse_always(entry: Entry, context: Context, timing: Timing, reason: Reaso
     return "outlet" if entry.place == "outlet" else ""
 
 
-def _is_for_character(entry: Entry, context: Context) -> bool:
+def _is_for_character(entry: Entry, context: ScanContext) -> bool:
     is_named = context.character_name in entry.names
     is_tagged = not set(entry.tags).isdisjoint(context.character_tags)
     if entry.is_filter_exclusive:
@@ -128,11 +129,9 @@ def _is_for_character(entry: Entry, context: Context) -> bool:
     return (is_named or not entry.names) and (is_tagged or not entry.tags)
 
 
-def _refuse(search: Search, context: Context, reason: Reason) -> tuple[str, str]:
+def _refuse(search: Search, context: ScanContext, reason: Reason) -> tuple[str, str]:
     """Return code and detail of a decorator or of secondary keys that are not satisfied, or ("", "")."""
     entry, count = search.entry, context.assistant_messages
-    if entry.user_icon is not None and context.user_icon is not None and entry.user_icon != context.user_icon:
-        return "is_user_icon", entry.user_icon
     if entry.after_assistant is not None and count < entry.after_assistant:
         return "activate_only_after", str(entry.after_assistant)
     if entry.every_assistant is not None and count % entry.every_assistant:

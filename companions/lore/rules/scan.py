@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from companions.lore.rules.context import Context, Reason, read_timing
+from companions.lore.rules.context import Reason, ScanContext, read_timing
 from companions.lore.rules.decorators import Role
 from companions.lore.rules.entries import PLACES, Entry, Place
 from companions.lore.rules.keys import Haystack, Passage, Patterns
@@ -61,7 +61,9 @@ class Scan:
     fired: tuple[str, ...]
 
 
-def scan(entries: Iterable[Entry], context: Context, clock: Callable[[], float] = time.thread_time) -> Scan:
+def scan(
+    entries: Iterable[Entry], context: ScanContext, clock: Callable[[], float] = time.thread_time
+) -> Scan:
     """Return which entries come into the prompt, in its order, and which matched but were left out.
 
     The result is deterministic, unless a pattern or the whole scan takes too long by `clock`, the thread's CPU time.
@@ -74,7 +76,7 @@ def scan(entries: Iterable[Entry], context: Context, clock: Callable[[], float] 
 class Scanner:
     """One scan: repeats the search as long as the contents of new entries may contain the keys of others."""
 
-    def __init__(self, entries: Iterable[Entry], context: Context, clock: Callable[[], float]) -> None:
+    def __init__(self, entries: Iterable[Entry], context: ScanContext, clock: Callable[[], float]) -> None:
         self._context = context
         self._entries = [entry for entry in entries if entry.is_enabled and entry.content]
         self._patterns = Patterns(clock)

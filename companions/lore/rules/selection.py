@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
-from companions.lore.rules.context import Context
+from companions.lore.rules.context import ScanContext
 from companions.lore.rules.entries import Entry
 
 
@@ -20,7 +20,7 @@ def choose_in_groups(
     taken: Mapping[str, Entry],
     sticky: Set[str],
     score: Callable[[Entry], int],
-    context: Context,
+    context: ScanContext,
 ) -> dict[str, Loss]:
     """Return the entries that lose within their group, by key.
 
@@ -48,7 +48,7 @@ def _choose(
     taken: Mapping[str, Entry],
     sticky: Set[str],
     score: Callable[[Entry], int],
-    context: Context,
+    context: ScanContext,
 ) -> list[Entry]:
     if held := [member for member in members if member.key in sticky]:
         return held
@@ -71,7 +71,7 @@ def _choose(
     return members[:1]  # no weight at all
 
 
-def roll(entries: Iterable[Entry], going_on: Set[str], context: Context) -> dict[str, Loss]:
+def roll(entries: Iterable[Entry], going_on: Set[str], context: ScanContext) -> dict[str, Loss]:
     """Return the entries that chance leaves out, by key, except entries `going_on` from an earlier match."""
     return {
         entry.key: Loss("probability", f"{entry.probability:g}")

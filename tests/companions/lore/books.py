@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from companions.lore.rules.books import read_book
-from companions.lore.rules.context import Context
+from companions.lore.rules.context import ScanContext
 from companions.lore.rules.entries import Entry
 from companions.lore.rules.scan import Scan, scan
 
@@ -36,7 +36,7 @@ def read(
     return read_book(book_id, {"entries": list(entries), "extensions": {}, **settings}, rank)
 
 
-def talk(*texts: str, **fields: Any) -> Context:
+def talk(*texts: str, **fields: Any) -> ScanContext:
     """A talk of these texts, the newest last and the person's; one token is one character."""
     roles = ["user" if index % 2 == 0 else "assistant" for index in range(len(texts))][::-1]
     known: dict[str, Any] = {
@@ -47,7 +47,7 @@ def talk(*texts: str, **fields: Any) -> Context:
         "estimate": len,
         "budget": 100_000,
     }
-    return Context(**known | fields)
+    return ScanContext(**known | fields)
 
 
 def run(entries: Sequence[Entry], *texts: str, **fields: Any) -> Scan:

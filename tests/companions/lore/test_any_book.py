@@ -114,7 +114,6 @@ BOOKS = st.fixed_dictionaries(
             "message_count": st.integers(0, 20),
             "assistant_messages": st.integers(0, 9),
             "greeting": st.one_of(st.none(), st.integers(0, 2)),
-            "user_icon": st.one_of(st.none(), WORDS),
             "persona": TEXTS,
             "scenario": TEXTS,
             "fired": st.lists(st.integers(-1, 20), max_size=3),

@@ -11,7 +11,7 @@ REASON_CODES = re.findall(r"`(\w+)`", (context.Reason.__doc__ or "").partition("
 LOSS_CODES = {
     *re.findall(r"`(\w+)`", (scan.Dropped.__doc__ or "").partition("`code` is")[2]),
     *("additional_keys", "exclude_keys", "dont_activate", "dont_activate_after_match", "is_greeting"),
-    *("is_user_icon", "activate_only_after", "activate_only_every"),
+    *("activate_only_after", "activate_only_every"),
 }
 
 
