@@ -49,7 +49,7 @@ def test_a_memory_is_deleted_and_gone(person: Person, live: Live) -> None:
 def test_who_acts_on_what_another_tab_has_deleted_is_told_and_stays(person: Person) -> None:
     page = add_fact(person)
     memory = page.locator(".memory", has_text="harbour")
-    pin = memory.get_by_role("button", name="Pin")
+    pin = memory.get_by_role("button", name="The harbour freezes in winter")  # the button names what it pins
     expect(pin).to_be_visible()
     person.live.run("from memory.models import Memory; Memory.objects.filter(kind='fact').delete()")
     pin.click()
