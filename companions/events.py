@@ -20,7 +20,6 @@ import redis
 import structlog
 from django.conf import settings
 from django.db import transaction
-from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from redis.asyncio import Redis
@@ -128,7 +127,7 @@ def notify_person(user_id: int, frame: Event) -> None:
 
 def notify_of_notice(user: User, notice: Notice) -> None:
     """Send a notice, in the user's language, to their sockets of `group_of_person`, after the commit."""
-    with translation.override(user.language or "en"):
+    with user.use_language():
         notify_person(user.pk, as_frame(notice))
 
 
@@ -297,7 +296,7 @@ def render_ending(reply: Reply, companion: Companion) -> dict[str, Any]:
     """Return the fields of a reply's last frame: the answer and, if the reply has a `code`, its description."""
     fields: dict[str, Any] = {"message": render_message(reply.answer) if reply.answer else None}
     if reply.code:
-        with translation.override(companion.user.language or "en"):
+        with companion.user.use_language():
             fields |= {"code": reply.code, "detail": describe_failure(reply.code)}
     return fields
 

@@ -124,7 +124,7 @@ def _is_worry(memory: Memory) -> bool:
 
 def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool:
     """Return whether an open thread is about the same matter as the memory."""
-    mine = Thread.objects.filter(companion_id=memory.companion_id, state=Thread.State.OPEN)
+    mine = Thread.objects.open().filter(companion_id=memory.companion_id)
     texts = mine.order_by("-opened_at").values_list("memory__text", flat=True)[:MAX_OPEN]
     called = list(names.values())
     return any(is_same_subject(memory.text, [], text, [], called, now) for text in texts)
@@ -160,7 +160,7 @@ def settle_threads(
     `told` gives the model's entry for each memory. Whatever the model says, a thread is settled only by a line that is
     later than those that tell of the thread itself.
     """
-    mine = Thread.objects.filter(companion_id=companion_id, state=Thread.State.OPEN)
+    mine = Thread.objects.open().filter(companion_id=companion_id)
     told_at = Coalesce(Max("memory__sources__said_at"), "memory__happened_at")
     others = mine.exclude(memory__in=memories).annotate(told_at=told_at).select_related("memory")
     threads, called = list(others.order_by("-opened_at")[:MAX_OPEN]), list(names.values())
@@ -182,9 +182,7 @@ def settle_promises(
     companion_id: UUID, note: str, message_id: UUID, *, now: datetime, zone: tzinfo, names: Mapping[str, str]
 ) -> None:
     """Settle the companion's own promises of today that are about what a reminder's `note` says: it was just given."""
-    mine = Thread.objects.filter(
-        companion_id=companion_id, state=Thread.State.OPEN, due_on=now.astimezone(zone).date()
-    )
+    mine = Thread.objects.open().filter(companion_id=companion_id, due_on=now.astimezone(zone).date())
     for thread in mine.filter(memory__kind=Memory.Kind.PROMISE).select_related("memory"):
         text, called = thread.memory.text, list(names.values())
         if is_own(text, names["companion"]) and is_same_subject(note, [], text, [], called, now):
@@ -218,7 +216,7 @@ def drop_old(now: datetime) -> None:
     """Drop all threads that nobody came back to: two weeks after their day, or two months after opening without one."""
     given_up = Q(due_on__lt=now.date() - GIVEN_UP_AFTER)
     given_up |= Q(due_on=None, opened_at__lt=now - UNDATED_GIVEN_UP_AFTER)
-    old = Thread.objects.filter(given_up, state=Thread.State.OPEN)
+    old = Thread.objects.open().filter(given_up)
     old.update(state=Thread.State.DROPPED, closed_at=now)
 
 
@@ -236,7 +234,7 @@ def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[T
     undated = Q(due_on=None, opened_at__range=(now - UNDATED_FOR, now - UNDATED_AFTER))
     hidden = Memory.sources.through.objects.filter(memory=OuterRef("memory"), message__is_hidden=True)
     holds = {"memory__closed_at": None, "memory__is_private": False, "memory__is_stale": False}
-    mine = Thread.objects.filter(dated | undated, companion_id=companion_id, state=Thread.State.OPEN, **holds)
+    mine = Thread.objects.open().filter(dated | undated, companion_id=companion_id, **holds)
     told = ("memory__text", "memory__kind", "memory__happened_at")
     mine = mine.exclude(Exists(hidden)).select_related("memory").only("due_on", "opened_at", "memory", *told)
     found = list(mine.order_by(F("due_on").asc(nulls_last=True), "-memory__importance", "pk")[:50])

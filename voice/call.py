@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import structlog
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from pydantic import Field, TypeAdapter
 
@@ -113,7 +113,7 @@ class CallConsumer(CompanionConsumer):
         elif self.is_open and not await self.is_too_fast():
             self.wait_for_frames()
             announced, self.announced = self.announced, None
-            with translation.override(self.user.language or "en"):
+            with self.user.use_language():
                 if announced is None:
                     await self.send_error(
                         "bad_frame", _("Binary data must follow a call.utterance frame."), None
@@ -180,7 +180,7 @@ class CallConsumer(CompanionConsumer):
         while True:
             said = await self.said.get()
             try:
-                with translation.override(self.user.language or "en"):
+                with self.user.use_language():
                     frame = await self._hear(said)
                     if frame and self.is_over:
                         await self._tell_what_was_lost(frame)

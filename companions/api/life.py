@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from django.http import Http404
-from django.utils import timezone, translation
+from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 from pydantic import AfterValidator
 
@@ -244,7 +244,7 @@ def count_unread(request: SignedInRequest) -> dict[str, Any]:
     summary="List the notices that I have not seen",
 )
 def list_notices(request: SignedInRequest) -> dict[str, Any]:
-    with translation.override(request.user.language or "en"):
+    with request.user.use_language():
         items = [
             {
                 "id": notice.pk,

@@ -6,7 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import prefetch_related_objects
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from ninja import Field, Query, Router, Schema, Status
 from ninja.params import functions as P
@@ -356,7 +356,7 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
         offset=body.offset,
     )
     prefetch_related_objects([result.memory for result in found], "message", "sources")
-    with translation.override(companion.user.language or "en"):
+    with companion.user.use_language():
         results = [
             {
                 "id": result.memory.pk,

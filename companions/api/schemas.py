@@ -6,7 +6,6 @@ from typing import Annotated, Any, Generic, TypeVar
 from uuid import UUID
 
 from django.db.models import QuerySet, TextChoices
-from django.utils import translation
 from ninja import Field, Schema
 from ninja.params import functions as P
 from pydantic import AfterValidator, AwareDatetime, StringConstraints, WithJsonSchema
@@ -73,7 +72,7 @@ def list_rows(rows: QuerySet[Any], time_field: str, query: PageIn) -> dict[str, 
 
 def explain_recalled(found: Sequence[Found | Recalled], person: User) -> list[dict[str, Any]]:
     """Return the recalled memories as `render_recalled`, each with `why`, a sentence in the person's language."""
-    with translation.override(person.language or "en"):
+    with person.use_language():
         return [
             {**rendered, "why": describe_reasons(hit.reasons, hit.memory.text)}
             for rendered, hit in zip(render_recalled(found), found, strict=True)

@@ -16,7 +16,6 @@ from uuid import UUID
 import structlog
 from django.db import connection
 from django.db.models import F, Q
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
@@ -112,7 +111,7 @@ def run(upload_id: UUID, clock: Clock) -> None:
     upload = rows.select_related("user", "file").first()
     if lease is None or upload is None:
         return
-    with translation.override(upload.user.language or None):
+    with upload.user.use_language():
         if upload.attempts > MAX_ATTEMPTS:
             _fail(lease, "internal_error", _("Something went wrong on this Kith. Tell whoever runs it."))
             return

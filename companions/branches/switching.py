@@ -91,7 +91,7 @@ SELECT id FROM path ORDER BY depth DESC LIMIT 1
 
 def check_no_answer(companion: Companion) -> None:
     """Raise ReplyStateError while a reply of the companion is queued or under way."""
-    if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
+    if Reply.objects.open().filter(companion=companion).exists():
         detail = _("%(name)s is answering right now. Wait for the answer, or stop it.")
         raise ReplyStateError("reply_open", detail % {"name": companion.name})
 

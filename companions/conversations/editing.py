@@ -36,7 +36,7 @@ def correct_message(message: Message, text: str, now: datetime) -> Message:
     if companion is None or there is None:
         raise TextError("no_such_message", _("You have no such message."))
     if there.text != text:
-        if Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists():
+        if Reply.objects.open().filter(companion=companion).exists():
             detail = _("%(name)s is answering right now. Correct your message once the answer is there.")
             raise ReplyStateError("reply_open", detail % {"name": companion.name})
         reword(companion, there, text, now)

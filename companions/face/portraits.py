@@ -56,7 +56,7 @@ TABLES: Mapping[str, Mapping[str, int]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """One name from each of TABLES. Raises ValueError for any other name."""
+    """One name from each of TABLES. Raise ValueError for any other name."""
 
     skin: str
     face: str

@@ -34,7 +34,7 @@ class Reason(StrEnum):
     """Why a waking was skipped."""
 
     LIFE_OFF = "life_off"
-    ASLEEP = "asleep"
+    SLEEP_HOURS = "asleep"
     TOO_LATE = "too_late"
     NOTHING_NEW = "nothing_new"
     TOO_MANY_A_DAY = "too_many_a_day"
@@ -71,7 +71,7 @@ def _find_unasked_skip_reason(waking: Waking, companion: Companion, now: datetim
         return Reason.TOO_LATE
     local = now.astimezone(companion.user.zone)
     if waking.origin == Waking.Origin.DRIVE and is_within(life.sleeps_from, life.sleeps_until, local.time()):
-        return Reason.ASLEEP
+        return Reason.SLEEP_HOURS
     if waking.has_lost_subject:
         return Reason.GONE
     return Reason.NOTHING_NEW if _has_nothing_new(waking) or _is_long_gone(waking, now) else None

@@ -41,7 +41,7 @@ BY_A_MODEL = {InnerState.By.REFLECTION, InnerState.By.CLOSING, InnerState.By.WAK
 class Feeling:
     """Valence (-1 bad to 1 good), arousal (0 calm to 1 stirred), an emotion and its intensity (0 to 1).
 
-    Raises ValueError for a number outside its range or an unknown emotion.
+    Raise ValueError for a number outside its range or an unknown emotion.
     """
 
     valence: float = 0.0

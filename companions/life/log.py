@@ -6,7 +6,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import QuerySet
-from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -18,7 +17,7 @@ from companions.models import Companion, InnerState, Message, Waking
 REFLECTED = (InnerState.By.REFLECTION, InnerState.By.CLOSING)
 SKIPPED: dict[str, Promise] = {
     Reason.LIFE_OFF: gettext_lazy("It stayed asleep: you have turned off its life between talks."),
-    Reason.ASLEEP: gettext_lazy("It stayed asleep: these were its hours of sleep."),
+    Reason.SLEEP_HOURS: gettext_lazy("It stayed asleep: these were its hours of sleep."),
     Reason.TOO_LATE: gettext_lazy("It stayed asleep: the time for this had long passed."),
     Reason.NOTHING_NEW: gettext_lazy("It stayed asleep: you two had not talked since."),
     Reason.TOO_MANY_A_DAY: gettext_lazy("It stayed asleep: it had already woken too often that day."),
@@ -74,7 +73,7 @@ def load_reflections(companion: Companion) -> QuerySet[InnerState]:
 
 def write_entry(companion: Companion, row: Waking | InnerState) -> Entry:
     """Return the log entry of a waking or reflection, in the person's language."""
-    with translation.override(companion.user.language or "en"):
+    with companion.user.use_language():
         return _write_waking(companion, row) if isinstance(row, Waking) else _write_reflection(row)
 
 

@@ -17,7 +17,6 @@ from django.db.models import Count, Exists, F, Max, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Greatest
 from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -26,7 +25,17 @@ from companions.events import notify_unread_changed
 from companions.life.eligibility import TIMELY_FOR, find_end_of_quiet_hours
 from companions.models import Companion, Conversation, Delivery, Life, Message
 
+log = structlog.get_logger(__name__)
+CLAIMED_AT_ONCE = 200
+LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
+RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
+# So long after its message, a delivery is not retried, nor one sent that nobody asked for.
+KEPT_FOR = timedelta(days=2)
 CLOCK_SKEW = timedelta(minutes=5)  # between machines; a time farther ahead is from a clock that was wrong
+State = Delivery.State
+
+
+# -- unread messages
 
 
 def count_unread(user: User, now: datetime) -> dict[UUID, int]:
@@ -60,13 +69,7 @@ def mark_read(companion: Companion, until: datetime) -> bool:
     return is_new
 
 
-log = structlog.get_logger(__name__)
-CLAIMED_AT_ONCE = 200
-LEASE_TIME = timedelta(minutes=10)  # then another worker sends the rest
-RETRY_DELAY = timedelta(minutes=15)  # of what was certainly not sent
-# So long after its message, a delivery is not retried, nor one sent that nobody asked for.
-KEPT_FOR = timedelta(days=2)
-State = Delivery.State
+# -- deliveries
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,7 +304,7 @@ class Email:
             }
             for delivery in told
         ]
-        with translation.override(user.language or "en"):
+        with user.use_language():
             if len(lines) == 1:
                 subject = _("%(name)s wrote to you") % {"name": lines[0]["name"]}
             else:

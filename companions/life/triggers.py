@@ -11,7 +11,6 @@ from uuid import UUID
 import regex
 from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, Q
-from django.utils import translation
 from django.utils.translation import gettext
 
 from companions.life.eligibility import (
@@ -227,7 +226,7 @@ def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
     occasion = _find_new_occasion(companion, outreach, drives, now) if drives else None
     if occasion is None:
         return None
-    with translation.override(companion.user.language or "en"):
+    with companion.user.use_language():
         note = occasion.write_note()
     waking = Waking.objects.create(
         companion=companion,

@@ -120,7 +120,7 @@ class Companion(models.Model):
     ) -> None:
         """Save the companion; if a character field changes, keep the former texts as a CharacterVersion.
 
-        `changed_by` is one of CharacterVersion.By. Version and texts are written in one transaction. Raises DatabaseError
+        `changed_by` is one of CharacterVersion.By. Version and texts are written in one transaction. Raise DatabaseError
         if a companion that was loaded is gone, instead of creating it again.
         """
         kwargs = forbid_insert(self, kwargs)

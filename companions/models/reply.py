@@ -13,6 +13,9 @@ class ReplyQuerySet(OwnedQuerySet["Reply"]):
     def waiting(self) -> "ReplyQuerySet":
         return self.filter(state=Reply.State.QUEUED)
 
+    def open(self) -> "ReplyQuerySet":
+        return self.filter(state__in=Reply.OPEN)
+
     def under_way(self) -> "ReplyQuerySet":
         return self.filter(state__in=Reply.UNDER_WAY)
 

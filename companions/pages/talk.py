@@ -29,7 +29,7 @@ from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post
 from companions.replies import actions
 from companions.replies.turn import spawn
 from companions.sessions.ending import load_ending
-from companions.tools.words import describe_under_way
+from companions.tools.registry import describe_under_way
 from jobs.background import in_thread
 from safety import notices
 from safety.models import Notice

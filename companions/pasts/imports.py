@@ -82,7 +82,7 @@ def begin(
 ) -> PastImport:
     """Save an import, enqueue its task unless all messages are there already, and return it. The upload is deleted.
 
-    Raises PastImportError, PastError or LimitError.
+    Raise PastImportError, PastError or LimitError.
     """
     held = hold(companion.pk)
     if held is None:

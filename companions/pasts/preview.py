@@ -90,7 +90,7 @@ def describe(
 ) -> PastPreview:
     """Return the preview of importing the chosen talks into the companion, or into a new one for None.
 
-    Raises PastError `no_such_speaker`.
+    Raise PastError `no_such_speaker`.
     """
     read = choose_who(read, choice)
     plan = plan_for(companion, read, choice, now)

@@ -38,7 +38,7 @@ def keep_upload(user: User, content: bytes, form: str, name: str, now: datetime)
 def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str = "") -> PastFile:
     """Return the talks in a user's file. Times without a zone are in the user's; a `pattern` is for plain text.
 
-    Raises PastError or BusyError, and PastImportError if a `form` is given and the file has another.
+    Raise PastError or BusyError, and PastImportError if a `form` is given and the file has another.
     """
     read = read_past(content, TextPattern(template=pattern) if pattern else None, zone=user.zone)
     if form and read.form != form:
@@ -48,7 +48,7 @@ def read_content_of(user: User, content: bytes, *, form: str = "", pattern: str 
 
 
 def read_file(file: StoredFile | None, pattern: str = "") -> PastFile:
-    """Return the talks in the stored file. Raises PastImportError if it is None, PastError, BusyError or FilesError."""
+    """Return the talks in the stored file. Raise PastImportError if it is None, PastError, BusyError or FilesError."""
     if file is None:
         raise PastImportError("no_file", _("The file is no longer here. Send it again."))
     return read_content_of(file.user, read_content(file), pattern=pattern)

@@ -12,6 +12,7 @@ from companions.life.timers.timers import describe
 from companions.models import Companion, Message, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import budgets
+from companions.prompting.history import RESTED
 from companions.sessions.transcript import select_messages, select_visible
 from memory.models import DiaryEntry, Thread
 from memory.threads import leave_out_told, load_open_threads, render_threads
@@ -26,9 +27,9 @@ TIMERS = "These timers are set already:"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """The facts of the moment in the user's zone: the time, the first meeting, when they last spoke, when they began
-    this talk (None with this message), and when they last spoke before it.
+class Times:
+    """The times of the moment in the user's zone: now, the first meeting, when they last spoke, when they began this
+    talk (None with this message), and when they last spoke before it.
     """
 
     now: datetime
@@ -38,16 +39,30 @@ class Facts:
     began: datetime | None = None
     spoke_before: datetime | None = None
 
+    def lines(self) -> list[str]:
+        """Return the times as lines of a prompt."""
+        now, last_spoke, began = self.now, self.last_spoke, self.began
+        lines = [render_now(now, self.zone), f"First met: {self.first_met:%d %B %Y}"]
+        if last_spoke is None:
+            lines.append("This is your first conversation, and you are glad of the meeting.")
+        if began:
+            lines.append(f"This talk began: {name_whole_day(began.date(), now.date())}, {began:%H:%M}")
+        if began and last_spoke and now - last_spoke >= RESTED:
+            lines.append(f"They last wrote: {render_age(last_spoke, now)}.")
+        if self.spoke_before:
+            lines.append(render_last_talk(self.spoke_before, now))
+        return lines
+
 
 def render_now(now: datetime, zone: str) -> str:
     """Return the line that tells the time, given in the user's zone. The rehearsal model reads it by its form."""
     return f"Now: {now:%A %d %B %Y, %H:%M} ({zone})"
 
 
-def load_facts(
+def load_times(
     companion: Companion, session: Session, message: Message, now: datetime, *, is_told: bool
-) -> Facts:
-    """Load the turn's facts, in the user's time zone. `is_told`: the prompt tells of the last session elsewhere."""
+) -> Times:
+    """Load the turn's times, in the user's time zone. `is_told`: the prompt tells of the last session elsewhere."""
     zone, said = companion.user.zone, Message.objects.filter(companion=companion).values("said_at")
     earlier = said.filter(role=Message.Role.USER, said_at__lt=message.said_at).order_by("-said_at")
     before = earlier.filter(said_at__lt=session.started_at)
@@ -55,7 +70,7 @@ def load_facts(
     in_talk = earlier.filter(session=session.pk, said_at__gte=session.started_at).order_by("said_at")
     dates = (Subquery(rows[:1]) for rows in (said.order_by("said_at"), earlier, before, in_talk))
     first, last, before_session, began = Companion.objects.values_list(*dates).get(pk=companion.pk)
-    return Facts(
+    return Times(
         now=now.astimezone(zone),
         zone=companion.user.time_zone,
         first_met=min(first or now, companion.created_at).astimezone(zone),
@@ -183,7 +198,7 @@ def _render_timer(timer: Timer, companion: Companion, today: date) -> str:
 class Moment:
     """What a turn's prompt tells of the moment, except the companion's feeling."""
 
-    facts: Facts
+    times: Times
     last_time: LastTime | None = None
     threads: Sequence[Thread] = ()
     timers: Sequence[Timer] = ()
@@ -197,8 +212,8 @@ class Moment:
 
     def lines(self, companion: Companion) -> list[str]:
         """Return where the two left off, the open threads and the timers as lines of a prompt."""
-        before = self.last_time.lines(companion, self.facts.now) if self.last_time else []
-        today = self.facts.now.date()
+        before = self.last_time.lines(companion, self.times.now) if self.last_time else []
+        today = self.times.now.date()
         threads = render_threads(self.threads, today, companion.user.zone)
         return [*before, *threads, *render_timers(self.timers, companion, today)]
 
@@ -210,7 +225,7 @@ def load_moment(
     is_beginning = sum(said.role == Message.Role.USER for said in before) < FIRST_TURNS
     last_time = load_last_time(companion, session) if is_beginning else None
     return Moment(
-        load_facts(companion, session, message, now, is_told=last_time is not None),
+        load_times(companion, session, message, now, is_told=last_time is not None),
         last_time,
         load_untold_threads(companion, before, now),
         load_running_timers(companion.pk),

@@ -12,8 +12,8 @@ from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, Message, Reply
 from companions.prompting import budgets
-from companions.prompting.history import RESTED, Line, render_history, render_said
-from companions.prompting.moment import Moment, render_last_talk, render_now
+from companions.prompting.history import Line, render_history, render_said
+from companions.prompting.moment import Moment
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import (
     NOTHING_PINNED,
@@ -27,7 +27,7 @@ from memory.models import Memory
 from memory.recall.origins import NOWHERE, Origins
 from memory.recall.recall import Found
 from providers.tokens import beginning, estimate, keep_fitting
-from text.dates import name_day, name_whole_day, render_age
+from text.dates import name_day
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
@@ -175,33 +175,18 @@ def render_context(parts: PromptParts) -> str:
 
     Models copy its lines into answers: `answers.lines.CONTEXT_LINE` removes them there.
     """
-    facts, pinned, companion = parts.moment.facts, parts.pinned, parts.persona.companion
-    last_spoke, began = facts.last_spoke, facts.began
-    rested_since = last_spoke if began and last_spoke and facts.now - last_spoke >= RESTED else None
+    times, pinned, companion = parts.moment.times, parts.pinned, parts.persona.companion
     lines = [
-        render_now(facts.now, facts.zone),
-        f"First met: {facts.first_met:%d %B %Y}",
-        *(
-            ["This is your first conversation, and you are glad of the meeting."]
-            if last_spoke is None
-            else []
-        ),
-        *(
-            [f"This talk began: {name_whole_day(began.date(), facts.now.date())}, {began:%H:%M}"]
-            if began
-            else []
-        ),
-        *([f"They last wrote: {render_age(rested_since, facts.now)}."] if rested_since else []),
-        *([render_last_talk(facts.spoke_before, facts.now)] if facts.spoke_before else []),
+        *times.lines(),
         *([IN_CALL] if parts.reply.is_in_call else []),
         *parts.moment.lines(companion),
-        *render_inner_state(pinned, facts.now),
+        *render_inner_state(pinned, times.now),
         *render_session_notes(pinned),
     ]
     for title, is_flashback in ((UNASKED, True), ("Remembered:", False)):
         some = [memory for memory in parts.recalled if bool(memory.reasons.get("flashback")) == is_flashback]
         remembered = [
-            render_memory(memory, companion, facts.now.date(), parts.origins)
+            render_memory(memory, companion, times.now.date(), parts.origins)
             for memory in order_for_reading(some)
         ]
         lines += [title, *remembered] if some else []

@@ -29,8 +29,8 @@ STOPS = "replies.stop"
 
 
 async def stop(reply: Reply) -> None:
-    """Request the reply's end: set a flag on the row and notify its process. Raises ReplyStateError if it has ended."""
-    row = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN)
+    """Request the reply's end: set a flag on the row and notify its process. Raise ReplyStateError if it has ended."""
+    row = Reply.objects.open().filter(pk=reply.pk)
     if not await in_thread(row.update, is_stop_asked=True):
         raise ReplyStateError("reply_ended", _("This reply has already ended."))
     await tell_to_stop(reply)
@@ -46,7 +46,7 @@ async def tell_to_stop(reply: Reply) -> None:
 def retry(reply: Reply, now: datetime) -> Reply:
     """Queue a new reply to the same message; the earlier answer stays as another branch.
 
-    Raises ReplyStateError, GateError.
+    Raise ReplyStateError, GateError.
     """
     companion = _hold_ended(reply, now)
     answers = Q(parent=reply.message_id, role=Message.Role.ASSISTANT, waking=None)
@@ -61,7 +61,7 @@ def retry(reply: Reply, now: datetime) -> Reply:
 def go_on(reply: Reply, now: datetime) -> Reply:
     """Queue a new reply that continues a reply, which did not complete, from where it ended.
 
-    Raises GateError, and ReplyStateError if the reply is gone or complete, if a reply to the same message is open, or
+    Raise GateError, and ReplyStateError if the reply is gone or complete, if a reply to the same message is open, or
     if one that continues this has become an answer.
     """
     companion = _hold_ended(reply, now)
@@ -84,12 +84,12 @@ def go_on(reply: Reply, now: datetime) -> Reply:
 def _hold_ended(reply: Reply, now: datetime) -> Companion:
     """Lock and return the companion.
 
-    Raises ReplyStateError if the reply is gone or a reply to the same message is open, and GateError.
+    Raise ReplyStateError if the reply is gone or a reply to the same message is open, and GateError.
     """
     companion = hold(reply.companion_id)
     if companion is None or not Reply.objects.filter(pk=reply.pk).exists():
         raise ReplyStateError("no_such_reply", _("There is no such reply."))
-    if Reply.objects.filter(message=reply.message_id, state__in=Reply.OPEN).exists():
+    if Reply.objects.open().filter(message=reply.message_id).exists():
         raise ReplyStateError("reply_open", _("This reply is still being written."))
     admit_message(companion, now)
     return companion

@@ -199,7 +199,7 @@ def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
 def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
     """Load, recall, compose, and record the first call, in one transaction, so that nothing is deleted in between.
 
-    Raises LostOwnershipError, ModelMissing if no provider may answer, and AllowanceSpent if the operator's would answer
+    Raise LostOwnershipError, ModelMissing if no provider may answer, and AllowanceSpent if the operator's would answer
     and the person has no tokens left (spent by an earlier answer, or they had a provider of their own as it came in).
     """
     reply = turn.reply
@@ -220,7 +220,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
 def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -> ModelCall:
     """Compose the prompt anew for a stand-in's model, and record its call.
 
-    Call it within a preference for that model. Raises LostOwnershipError.
+    Call it within a preference for that model. Raise LostOwnershipError.
     """
     with transaction.atomic():
         turn.provider, turn.reply.model, turn.reply.is_stand_in = provider, provider.model, True
@@ -233,7 +233,7 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     """Lock the reply's companion, save which model answers, and load all that the prompt needs except what is recalled.
 
     Most of it is the history: the session's messages that are sent and fit into the prompt, oldest first. If some are
-    left out, the session's current summary is loaded for them. Raises LostOwnershipError.
+    left out, the session's current summary is loaded for them. Raise LostOwnershipError.
     """
     companion, message, reply = turn.companion, turn.message, turn.reply
     hold_reply(reply, model=reply.model, is_stand_in=reply.is_stand_in)
@@ -285,7 +285,7 @@ def load_talk(
         turn.persona = Persona(
             companion=companion,
             lore=lore,
-            now=turn.moment.facts.now,
+            now=turn.moment.times.now,
             seed=turn.reply.pk.int,
             has_examples=has_examples,
         )
@@ -392,7 +392,7 @@ def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:
 
 @transaction.atomic
 def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
-    """Lock the reply's companion, and record a request to the model. Raises LostOwnershipError."""
+    """Lock the reply's companion, and record a request to the model. Raise LostOwnershipError."""
     hold_reply(turn.reply)
     return save_call(turn, round, now)
 

@@ -35,7 +35,7 @@ STRENGTHENING = (Reply.State.DONE, Reply.State.STOPPED, Reply.State.INTERRUPTED)
 def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_by: str) -> Reply | None:
     """End the reply and return it; None if `held_by` does not hold it, or it has ended already or is gone."""
     companion = hold(reply.companion_id)
-    held = Reply.objects.filter(pk=reply.pk, state__in=Reply.OPEN, lease_by=held_by)
+    held = Reply.objects.open().filter(pk=reply.pk, lease_by=held_by)
     ended = held.select_related("message__session", "continues__answer").first() if companion else None
     if companion is None or ended is None:
         return None

@@ -197,7 +197,7 @@ class Generation:
     async def _answer_by(self, call: ModelCall) -> None:
         """Ask the turn's provider and call its tools, with up to TOOL_ROUNDS rounds, until it answers without calls.
 
-        An answer without a word is asked for once more. Raises EmptyAnswer if nothing was said then or in any round.
+        An answer without a word is asked for once more. Raise EmptyAnswer if nothing was said then or in any round.
         """
         is_second = False
         for round in count(1):

@@ -146,7 +146,7 @@ def queue_reply(
 ) -> Reply:
     """Save a reply at the end of the companion's queue. With `at_once`, it gets its turn if no other one is open.
 
-    Call it with the companion locked. Raises GateError if too many replies wait already.
+    Call it with the companion locked. Raise GateError if too many replies wait already.
     """
     others = Reply.objects.filter(companion=companion).order_by("-created_at")
     # The open replies are always among the newest.

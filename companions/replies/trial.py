@@ -27,7 +27,7 @@ from companions.lore.turn import find_lore
 from companions.minds.choice import choose_provider, compute_sampling, get_mind
 from companions.models import Companion, Message, Reply, Session
 from companions.prompting.history import Line
-from companions.prompting.moment import Moment, load_facts
+from companions.prompting.moment import Moment, load_times
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import render_prompt
@@ -76,7 +76,7 @@ class Trial:
 def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
     """Return a try-out of the companion's texts as they are on the instance; saves none of them.
 
-    Raises TextError, ModelMissing, and GateError if the person asked too often or has no tokens left.
+    Raise TextError, ModelMissing, and GateError if the person asked too often or has no tokens left.
     """
     check_text(text)
     admit_to(companion.user, "trials", now)
@@ -107,9 +107,9 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     talk = [*((said.role, said.text) for said in history), (Message.Role.USER, text)]
     turn = TurnContext(reply)
     turn.history, turn.pinned = history, load_pinned_context(companion.pk)
-    turn.moment = Moment(load_facts(companion, session, message, now, is_told=False))
+    turn.moment = Moment(load_times(companion, session, message, now, is_told=False))
     lore = find_lore(companion, message, talk, seed=seed)
-    turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.moment.facts.now, seed=seed)
+    turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.moment.times.now, seed=seed)
     find_memories(turn, text, embed_cue(text, companion.payer, companion.names, split_cue(text)), now)
     parts = replace(turn.parts, tool_tokens=0)  # none are offered
     return merge_roles(render_prompt(parts, history)), turn.recalled
@@ -118,7 +118,7 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:
     """Yield the answer's pieces and emotions as they come, and Retracted if all before it was not an answer after all.
 
-    The call is recorded even if the consumer stops reading. Raises ProviderError.
+    The call is recorded even if the consumer stops reading. Raise ProviderError.
     """
     companion, call, meter = trial.companion, None, Meter()
     cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED

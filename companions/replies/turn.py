@@ -17,7 +17,7 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, transaction
-from django.utils import timezone, translation
+from django.utils import timezone
 
 from accounts.limits.admission import at_work, places
 from companions.conversations.attachments import attach, check_attached
@@ -108,7 +108,7 @@ async def send(
 ) -> Started:
     """Save a message once its user has a free place (`accounts.limits.admission`), and begin to generate its reply.
 
-    Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raises whatever
+    Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raise whatever
     `begin` raises.
     """
     async with at_work(companion.user_id):
@@ -216,7 +216,7 @@ async def _wait_for_room(turn: TurnContext, save: Callable[[], Reply | None]) ->
         try:
             return await in_thread_with_retry(save)
         except DATABASE_UNAVAILABLE as error:
-            with translation.override(turn.companion.user.language or "en"):
+            with turn.companion.user.use_language():
                 frame = {"type": "error", "code": "database_away", "detail": describe_full_disk(error)}
             if not frame["detail"] or time.monotonic() > deadline:
                 raise

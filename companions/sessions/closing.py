@@ -118,7 +118,7 @@ def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | 
     try:
         match part:
             case "diary":
-                return {part: draft_diary(material, now)}
+                return {part: draft_diary(material)}
             case "facts":
                 return {part: draft_facts(material, now)}
             case "understanding":

@@ -68,7 +68,7 @@ def _write(entry_id: UUID, lease: Lease, now: datetime) -> bool:
 
 def _draft(material: Material, now: datetime) -> DiaryDraft:
     """Return a new draft of the diary with the sentences that pass verification."""
-    drafts = Drafts(diary=draft_diary(material, now))
+    drafts = Drafts(diary=draft_diary(material))
     while drafts.verification is None or not drafts.verification.is_whole:
         drafts = replace(drafts, verification=draft_verification(material, drafts, now))
     return keep_verified(cast(DiaryDraft, drafts.diary), drafts.words)

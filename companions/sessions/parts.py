@@ -56,7 +56,7 @@ TITLE = "title"
 MAX_FELT_SOURCES = 50  # of a sentence about the companion's feelings, which rests on all messages
 
 
-def draft_diary(material: Material, now: datetime) -> DiaryDraft:
+def draft_diary(material: Material) -> DiaryDraft:
     """Ask the model for the diary and return its draft, without refusals and what only copies rules or persona.
 
     Raise ProviderUnavailable, ProviderRefused, and MalformedError, also if no sentence rests on a message.

@@ -45,7 +45,7 @@ def select_visible(messages: QuerySet[Message]) -> QuerySet[Message]:
 
 def is_being_answered(session: Session, until_at: datetime | None = None) -> bool:
     """Return whether a reply to one of the session's messages until `until_at` (default: all) is open."""
-    waiting = Reply.objects.filter(message__session=session, state__in=Reply.OPEN)
+    waiting = Reply.objects.open().filter(message__session=session)
     return (waiting.filter(message__said_at__lte=until_at) if until_at else waiting).exists()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.db import DatabaseError
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
@@ -56,14 +56,14 @@ class CompanionConsumer(PersonSocket):
         self.wait_for_frames()
         client_id = None
         try:
-            with translation.override(self.user.language or "en"):
+            with self.user.use_language():
                 frame = self.read_frame(text_data)
                 client_id = getattr(frame, "client_id", None)
                 await self.handle_frame(frame)
         except RefusedError as error:
             await self.send_error(error.code, str(error.detail), client_id or find_client_id(text_data))
         except DATABASE_UNAVAILABLE as error:
-            with translation.override(self.user.language or "en"):
+            with self.user.use_language():
                 detail = describe_full_disk(error) or _(
                     "Kith's database is not answering right now. Send it again in a moment."
                 )
@@ -188,5 +188,5 @@ class MeConsumer(PersonSocket):
         await self.send_frame({"type": "unread", "total": sum(counts.values()), "companions": companions})
 
     def _load_notices(self) -> list[dict[str, Any]]:
-        with translation.override(self.user.language or "en"):
+        with self.user.use_language():
             return [notices.as_frame(notice) for notice in notices.list_unseen(self.user, timezone.now())]

@@ -15,7 +15,7 @@ from companions.life.timers import timers
 from companions.memories.reasons import format_percent
 from companions.models import InnerState, Timer
 from companions.templatetags.talk import clock
-from companions.tools.words import describe_done
+from companions.tools.registry import describe_done
 from memory.emotion import Emotion
 from memory.models import Change, Pursuit
 

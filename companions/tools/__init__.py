@@ -3,8 +3,7 @@
 tool        the base class, and the context in which a tool is called
 subjects    the tools, a module for each subject
 more_tools  the tool by which a model gets the tools that are not offered in every turn
-registry    which tools are offered, and how a call is carried out
-words       what people read of a tool
+registry    which tools are offered, how a call is carried out, and what people read of it
 bounds      how long calls and results may be
 own_words   whether the person asked for it
 grounding   whether the companion was shown what it writes

@@ -8,16 +8,18 @@ from functools import cache
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 from pydantic import AliasChoices, ValidationError
 from pydantic.fields import FieldInfo
 
 from companions.answers.emotion_tags import without_tags
 from companions.answers.text_calls import ARGUMENTS
 from companions.errors import TimerError
-from companions.tools import more_tools
 from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
-from companions.tools.more_tools import GROUPS
-from companions.tools.subjects import core_memory, lookup, memory, timers, waking
+from companions.tools.more_tools import GROUPS, MoreTools
+from companions.tools.subjects import waking
+from companions.tools.subjects.memory import Forget, RecallMemories, Remember
+from companions.tools.subjects.timers import SetTimer
 from companions.tools.tool import Tool, ToolContext, ToolError
 from memory.errors import CoreMemoryError
 from memory.learning.rules.secrets import holds_secret
@@ -25,12 +27,10 @@ from providers.selection import get_provider
 from providers.tokens import keep_fitting
 from text.strings import is_storable
 
-MODULES = (memory, lookup, core_memory, timers, more_tools)
-TOOLS: dict[str, type[Tool]] = {tool.name: tool for module in MODULES for tool in module.TOOLS}
-WAKING_TOOLS = {name: tool for name, tool in TOOLS.items() if tool.in_wakings}
-WAKING_TOOLS |= {tool.name: tool for tool in waking.TOOLS}
 # Offered in every turn, always in this order, so that prompts begin alike; the others are offered through `more_tools`.
-ALWAYS = ("remember", "recall", "set_timer", "forget", "more_tools")
+ALWAYS: list[type[Tool]] = [Remember, RecallMemories, SetTimer, Forget, MoreTools]
+TOOLS = {tool.name: tool for tools in (ALWAYS, *(group.tools for group in GROUPS.values())) for tool in tools}
+WAKING_TOOLS = {tool.name: tool for tool in (*waking.TOOLS, *TOOLS.values()) if tool.in_wakings}
 FORMER = {"revise": "remember"}  # former names, which a session's history may show
 MAX_SHARE = 4  # offered tools take at most a quarter of the context
 MAX_ERROR_CHARACTERS = 1500
@@ -44,32 +44,44 @@ def get_offers(groups: Iterable[str] = (), *, in_waking: bool = False) -> list[d
     In a waking, its own tools come first, and those that only the person may ask for are left out. In a small context,
     the earlier ones take precedence, and those that no longer fit are skipped. The list is cached: do not change it.
     """
-    return _choose_offers(_name_tools(groups, in_waking), get_provider().context_tokens // MAX_SHARE)
+    return _choose_offers(_choose_tools(groups, in_waking), get_provider().context_tokens // MAX_SHARE)
 
 
 def count_offered_tokens(groups: Iterable[str] = (), *, in_waking: bool = False) -> int:
     """Return about how many tokens the offers of `get_offers` take."""
-    return _count_tokens_of_offers(_name_tools(groups, in_waking), get_provider().context_tokens // MAX_SHARE)
+    return _count_tokens_of_offers(
+        _choose_tools(groups, in_waking), get_provider().context_tokens // MAX_SHARE
+    )
 
 
-def _name_tools(groups: Iterable[str], in_waking: bool) -> tuple[str, ...]:
-    """Return the names of the tools of every turn, then those of the groups that still exist; see `get_offers`."""
-    names = (*ALWAYS, *(name for group in dict.fromkeys(groups) for name in GROUPS.get(group, ())))
-    if not in_waking:
-        return names
-    own = (tool.name for tool in waking.TOOLS)
-    return tuple(name for name in (*own, *names) if name in WAKING_TOOLS)
-
-
-@cache
-def _choose_offers(names: Sequence[str], tokens: int) -> list[dict[str, Any]]:
-    every = TOOLS | WAKING_TOOLS
-    return keep_fitting((every[name].offer() for name in names), tokens, count_tokens)
+def _choose_tools(groups: Iterable[str], in_waking: bool) -> tuple[type[Tool], ...]:
+    """Return the tools of every turn, then those of the groups that still exist; see `get_offers`."""
+    added = (tool for name in dict.fromkeys(groups) if name in GROUPS for tool in GROUPS[name].tools)
+    tools = (*ALWAYS, *added)
+    return (*waking.TOOLS, *(tool for tool in tools if tool.in_wakings)) if in_waking else tools
 
 
 @cache
-def _count_tokens_of_offers(names: Sequence[str], tokens: int) -> int:
-    return count_tokens(_choose_offers(names, tokens))
+def _choose_offers(tools: Sequence[type[Tool]], tokens: int) -> list[dict[str, Any]]:
+    return keep_fitting((tool.offer() for tool in tools), tokens, count_tokens)
+
+
+@cache
+def _count_tokens_of_offers(tools: Sequence[type[Tool]], tokens: int) -> int:
+    return count_tokens(_choose_offers(tools, tokens))
+
+
+def describe_under_way(name: str) -> dict[str, str]:
+    """Return by tool the text shown while the companion called `name` uses it, in the reader's language."""
+    return {tool.name: str(tool.under_way) % {"name": name} for tool in TOOLS.values() if tool.under_way}
+
+
+def describe_done() -> dict[str, str]:
+    """Return by tool the text of what was done with it, in the reader's language, including tools of wakings only."""
+    tools = TOOLS | WAKING_TOOLS
+    return {name: str(tool.done) for name, tool in tools.items() if tool.done} | {
+        "revise": _("corrected a memory")
+    }
 
 
 def asks_model(name: str) -> bool:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Protocol
 from uuid import UUID
 
+from django.utils.functional import Promise
 from pydantic import BaseModel
 
 from accounts.limits.usage import Payer
@@ -94,6 +95,10 @@ class Tool(BaseModel, ABC):
     # True: `run` only reads, and asks a model for an embedding, so no transaction may be open meanwhile.
     asks_model: ClassVar[bool] = False
     in_wakings: ClassVar[bool] = True  # False: only the person may ask for it, so no waking offers it
+    # What people read while a reply uses the tool, with the companion's %(name)s, and in the life log afterwards. A
+    # tool that changes nothing has no text.
+    under_way: ClassVar[str | Promise] = ""
+    done: ClassVar[str | Promise] = ""
 
     def prepare(self, context: ToolContext, now: datetime) -> None:
         """Ask a model for what `run` needs; called before the transaction of `run` is opened."""

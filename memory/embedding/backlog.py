@@ -51,7 +51,7 @@ def select_unembedded(companion_id: UUID) -> MemoryQuerySet:
 
 def embed_in_turn(seconds: float) -> None:
     """Embed memories that wait for the wanted space, ROUND of each companion in turn, for about so many seconds: however
-    much one of them has, the others need not wait for all of it. Raises the errors of `embed_waiting`.
+    much one of them has, the others need not wait for all of it. Raise the errors of `embed_waiting`.
     """
     ends_at = monotonic() + seconds
     embedded = 1

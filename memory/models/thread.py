@@ -8,6 +8,11 @@ from accounts.models.user import OwnedQuerySet
 from memory.models.memory import Memory
 
 
+class ThreadQuerySet(OwnedQuerySet["Thread"]):
+    def open(self) -> "ThreadQuerySet":
+        return self.filter(state=Thread.State.OPEN)
+
+
 class Thread(models.Model):
     """What is open between a companion and its person: a promise, an exam on Friday, an answer that is owed, a worry.
 
@@ -36,7 +41,7 @@ class Thread(models.Model):
         verbose_name=_("settled by"),
     )
 
-    objects = OwnedQuerySet["Thread"].as_manager()
+    objects = ThreadQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("thread")

@@ -59,7 +59,7 @@ class MemoryFilter:
     from `since` on and before `until`, that come from one of the messages `sources`, and, with `is_pinned`, that are
     pinned. The others still count: an answer is understood by its question, whoever's words are wanted.
 
-    Raises FilterError if a time has no zone, if `since` lies after `until`, and for an unknown kind or speaker.
+    Raise FilterError if a time has no zone, if `since` lies after `until`, and for an unknown kind or speaker.
     """
 
     kinds: Collection[str] = ()

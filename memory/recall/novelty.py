@@ -80,7 +80,7 @@ def find_novel(
 
     Vectors are compared exactly at every width, also beyond the 2,000 from which recall compares their bits first: an
     estimate could miss the threshold. At most five SQL queries and 128 texts to the embedder, however many
-    observations. Raises NoveltyError.
+    observations. Raise NoveltyError.
     """
     if len(observations) > MAX_OBSERVATIONS:
         raise NoveltyError(

@@ -68,7 +68,7 @@ def recall(
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
     `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
     Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Two SQL
-    queries. Raises LimitError, OffsetError, PolicyError, VectorError and WidthError.
+    queries. Raise LimitError, OffsetError, PolicyError, VectorError and WidthError.
     """
     if not 0 <= limit <= MAX_FOUND:
         raise LimitError(limit, MAX_FOUND)

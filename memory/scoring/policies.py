@@ -157,7 +157,7 @@ MAX_DECAYED = 2.0  # the policy lets no memory count more than two fresh ones
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The curve's parameters (λ, u, b, s, N, q, J, j, A, σ). Raises ValueError unless each is within RANGES.
+    """The curve's parameters (λ, u, b, s, N, q, J, j, A, σ). Raise ValueError unless each is within RANGES.
 
     An eased curve has no cliff at the long-term threshold: L climbs to it in a straight line instead of from 0.
     """

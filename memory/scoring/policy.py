@@ -46,7 +46,7 @@ def days_between(earlier: datetime, later: datetime) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """One candidate memory as policies see it. Raises ValueError if a number is outside of its range.
+    """One candidate memory as policies see it. Raise ValueError if a number is outside of its range.
 
     `fit` is Kith's own relevance, in standard deviations above the companion's average memory; `likeness` is a
     cosine, None without an embedding. `age_days` count since it happened, `idle_days` since it was last recalled or,

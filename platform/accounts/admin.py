@@ -121,6 +121,14 @@ class ReadOnly:
         return False
 
 
+class DeletesEach:
+    """Mixin for an admin whose `delete_model` does more than delete: its action calls that for each row."""
+
+    def delete_queryset(self: Any, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+        for row in queryset:
+            self.delete_model(request, row)
+
+
 # Operators sign in by allauth as well: its rate limits apply, and who is signed in already need not sign in again.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 

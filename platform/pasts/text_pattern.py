@@ -29,7 +29,7 @@ class Beginning(NamedTuple):
 
 
 class Matcher:
-    """Matches lines against a template. Raises PastFormatError `pattern_…`, whose code says what is wrong with it."""
+    """Matches lines against a template. Raise PastFormatError `pattern_…`, whose code says what is wrong with it."""
 
     def __init__(self, pattern: TextPattern) -> None:
         self.parts, self._marks = _split(pattern.template)

@@ -13,7 +13,7 @@ from django.contrib.auth.signals import user_logged_in
 from django.core.mail import send_mail
 from django.db import transaction
 from django.dispatch import receiver
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -151,7 +151,7 @@ def _notify(access: OperatorAccess, kind: Notice.Kind, now: datetime) -> None:
 
 
 def _send_mail(person: User, email: str, text: str | Promise, reason: str = "") -> None:
-    with translation.override(person.language or "en"):
+    with person.use_language():
         lines = (str(text), reason, settings.KITH_URL, settings.CONTACT)
         try:
             send_mail(_("Your account at Kith"), "\n\n".join(filter(None, lines)) + "\n", None, [email])

@@ -43,7 +43,7 @@ async def test_another_process_counts_as_well_and_what_it_held_ends_with_it(sett
     shares()._here.clear()  # as another process, which knows what is in Redis and nothing else
     with pytest.raises(GateError):
         await Visit("192.0.2.3").take("streams")
-    await get_redis().zadd(streaming.leases[0].key, {streaming.leases[0].id: 1})  # long over
+    await get_redis().zadd(streaming.shares[0].key, {streaming.shares[0].id: 1})  # long over
     await Visit("192.0.2.3").take("streams")
 
 

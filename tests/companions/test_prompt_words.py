@@ -13,7 +13,7 @@ from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
 from companions.prompting import budgets
-from companions.prompting.moment import Facts, LastTime, Moment
+from companions.prompting.moment import LastTime, Moment, Times
 from companions.prompting.persona import DIRECTIVE, MANNER, Persona
 from companions.prompting.pinned_context import PinnedContext, PinnedText
 from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt, render_texts
@@ -22,7 +22,7 @@ from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 from providers.tokens import estimate
 
-WORDS = ("turn-20", "d7c43506cd3f")
+WORDS = ("turn-20", "d54d36302fab")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -53,7 +53,7 @@ def sample_parts() -> PromptParts:
         message=Message(text="And now?"),
         reply=Reply(continues_id=ID, text="So", is_in_call=True),
         moment=Moment(
-            Facts(
+            Times(
                 NOW,
                 "Europe/Berlin",
                 NOW,

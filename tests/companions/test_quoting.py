@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.models import Companion
-from companions.prompting.moment import Facts, Moment
+from companions.prompting.moment import Moment, Times
 from companions.prompting.persona import Persona
 from companions.prompting.turn_prompt import PromptParts, render_prompt
 from memory.models import Memory
@@ -35,7 +35,7 @@ def rendered(**fields: Any) -> list[str]:
         user=user, name=given["name"], persona=given["persona"], example_dialogue=given["examples"]
     )
     words = {"remembered": {}, "unasked": {"flashback": True}}
-    moment = Moment(Facts(now=now, zone="UTC", first_met=now, last_spoke=now))
+    moment = Moment(Times(now=now, zone="UTC", first_met=now, last_spoke=now))
     reply: Any = SimpleNamespace(continues_id=None, text="", is_in_call=False)
     message: Any = SimpleNamespace(text=given["text"])
     found: Any = [

@@ -12,7 +12,7 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 from django.utils import timezone
 
-from accounts.limits.admission import Lease
+from accounts.limits.admission import Share
 from accounts.models import Token, User
 from companions.models import Companion
 from config.asgi import application
@@ -143,7 +143,7 @@ async def test_a_line_that_falls_while_something_is_sent_leaves_no_place_taken(
         if message["type"] == "websocket.send":
             raise ConnectionError
 
-    key = Lease("sockets", f"user:{alice.pk}").key
+    key = Share("sockets", f"user:{alice.pk}").key
     with redis.Redis.from_url(settings.REDIS_URL) as client:
         with pytest.raises(ConnectionError):
             await application(scope, coming.get, send)

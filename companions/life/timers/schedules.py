@@ -110,7 +110,7 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Cron:
-    """Due repeatedly, at the local times that five cron fields name. Raises CronSimError if the fields are invalid."""
+    """Due repeatedly, at the local times that five cron fields name. Raise CronSimError if the fields are invalid."""
 
     text: str
     fields: str

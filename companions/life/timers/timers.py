@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.signals import post_save
 from django.dispatch import receiver
-from django.utils import timezone, translation
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -224,7 +224,7 @@ def add_predefined(companion: Companion, names: Collection[str], now: datetime) 
     for name in names:
         schedule, note = PREDEFINED[name]
         due = schedules.parse(schedule).first(now, get_zone(companion))
-        with translation.override(companion.user.language or "en"):
+        with companion.user.use_language():
             given = {"schedule": schedule, "name": name, "note": str(note), "by": Timer.By.KITH}
         added.append(Timer(companion=companion, due_at=due, look_at=due, created_at=now, **given))
     return len(Timer.objects.bulk_create(added))

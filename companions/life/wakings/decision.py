@@ -30,7 +30,7 @@ MAX_EMOTIONS = 20
 def decide(context: WakingContext, now: datetime) -> str:
     """Let the model use tools and decide; save and return what is to be said to the person, empty for silence.
 
-    A worker that takes the waking over continues after the tool calls made so far. Raises ProviderError, also if
+    A worker that takes the waking over continues after the tool calls made so far. Raise ProviderError, also if
     it takes longer than LIFE_WAKING_SECONDS, and LostOwnershipError.
     """
     until = monotonic() + settings.LIFE_WAKING_SECONDS

@@ -3,7 +3,6 @@
 from datetime import datetime
 
 import regex
-from django.utils import translation
 from django.utils.translation import gettext as _
 
 from companions.life.wakings.context import LATE_AFTER, WakingContext
@@ -55,7 +54,7 @@ def write_reminder(context: WakingContext, now: datetime) -> str:
     own_words = _find_own_words(context, timer) if timer.by == Timer.By.COMPANION else ""
     person = context.companion.user
     note = own_words or strip_order(context.note, person.name)
-    with translation.override(person.language or "en"):
+    with person.use_language():
         if now - waking.due_at <= LATE_AFTER:
             told = _("You wanted to be reminded: %(note)s") if note else _("You wanted to be reminded now.")
             return told % {"note": note}

@@ -218,7 +218,7 @@ def speak(context: WakingContext, text: str, now: datetime) -> Outcome | None:
 
 
 def _is_answering(companion: Companion) -> bool:
-    return Reply.objects.filter(companion=companion, state__in=Reply.OPEN).exists()
+    return Reply.objects.open().filter(companion=companion).exists()
 
 
 def post_message(companion: Companion, waking: Waking, text: str, now: datetime, *, is_notice: bool) -> UUID:

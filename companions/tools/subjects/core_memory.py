@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
 from companions.models import Message, Session
@@ -20,6 +21,8 @@ class AppendToBlock(Tool):
 
     name = "block_append"
     writes = True
+    under_way = _("%(name)s is updating what it always keeps in mind")
+    done = _("updated what it always keeps in mind")
 
     block: str = Field(min_length=1, description="Its name.")
     text: str = Field(min_length=1, max_length=4000)
@@ -37,6 +40,8 @@ class ReplaceInBlock(Tool):
 
     name = "block_replace"
     writes = True
+    under_way = _("%(name)s is updating what it always keeps in mind")
+    done = _("updated what it always keeps in mind")
 
     block: str = Field(min_length=1, description="Its name.")
     old: str = Field(min_length=1, max_length=4000, description="Stands there once.")
@@ -59,6 +64,8 @@ class Note(Tool):
 
     name = "note"
     writes = True
+    under_way = _("%(name)s is noting something down")
+    done = _("noted something down")
 
     text: str = Field(min_length=1, max_length=1000)
 
@@ -73,9 +80,6 @@ class Note(Tool):
         session.scratch = scratch
         session.save(update_fields=["scratch"])
         return {"noted": line, "full": f"{len(scratch)} of {MAX_SCRATCH_CHARACTERS} characters"}
-
-
-TOOLS: list[type[Tool]] = [AppendToBlock, ReplaceInBlock, Note]
 
 
 def _find_session(context: ToolContext) -> Session:

@@ -5,6 +5,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from time import perf_counter
 from typing import Annotated, Any, Self
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, ValidationInfo, model_validator
 
 from companions.moments import FIRST_YEAR, LAST_YEAR
@@ -71,6 +72,8 @@ class SearchConversation(Tool):
     """Find what was said in any of your talks, word for word, by words, days, or both."""
 
     name = "search_conversation"
+    under_way = _("%(name)s is looking through what was said")
+    done = _("looked through what it remembers")
 
     words: str = Field("", max_length=500, validation_alias=AliasChoices("words", "text", "query"))
     since: Day = Field(None, description="First day.")
@@ -110,6 +113,8 @@ class LookUp(Tool):
 
     name = "look_up"
     asks_model = True
+    under_way = _("%(name)s is looking something up in a document")
+    done = _("looked something up in a document")
 
     words: str = Field(
         "", max_length=500, validation_alias=AliasChoices("words", "question", "text", "query")
@@ -164,9 +169,6 @@ class LookUp(Tool):
             "messages_in_all": said.count(),
             "other_entries_of_the_day": [number for number, _entry in meant[1 : 1 + MAX_OTHERS]],
         }
-
-
-TOOLS: list[type[Tool]] = [SearchConversation, LookUp]
 
 
 def _list_all(context: ToolContext) -> dict[str, Any]:

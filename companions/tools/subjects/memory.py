@@ -10,6 +10,7 @@ from time import perf_counter
 from typing import Any
 from uuid import UUID
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import AliasChoices, Field, PrivateAttr
 
 from companions.memories.forget_proposals import propose
@@ -46,6 +47,8 @@ class Remember(Tool):
 
     name = "remember"
     writes = True
+    under_way = _("%(name)s is keeping this in memory")
+    done = _("kept something in memory")
 
     text: str = Field(min_length=1, max_length=2000, description="The fact, as one plain sentence.")
     old: str = Field(
@@ -118,6 +121,8 @@ class Forget(Tool):
     name = "forget"
     writes = True
     in_wakings = False
+    under_way = _("%(name)s is looking for what to forget")
+    done = _("let a memory go")
 
     words: str = Field(
         min_length=1,
@@ -156,6 +161,8 @@ class RecallMemories(Tool):
 
     name = "recall"
     asks_model = True
+    under_way = _("%(name)s is looking through what it remembers")
+    done = _("looked through what it remembers")
 
     words: str = Field(
         min_length=1,
@@ -196,9 +203,6 @@ class RecallMemories(Tool):
         given = take_fitting(entries, count_tokens_left(context))
         record_shown(context, found[: len(given)], self.words, now, began, policy=companion.recall_policy)
         return {"remembered": given}
-
-
-TOOLS: list[type[Tool]] = [Remember, Forget, RecallMemories]
 
 
 def _set_slot(context: ToolContext, name: str, text: str, now: datetime) -> dict[str, Any]:

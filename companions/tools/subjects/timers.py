@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import AliasChoices, Field, model_validator
 
 from companions.life.timers import timers
@@ -24,6 +25,8 @@ class SetTimer(Tool):
 
     name = "set_timer"
     writes = True
+    under_way = _("%(name)s is setting a reminder")
+    done = _("set a timer")
 
     schedule: str = Field(
         min_length=1,
@@ -85,6 +88,8 @@ class ListTimers(Tool):
     """List your timers."""
 
     name = "list_timers"
+    under_way = _("%(name)s is looking at the reminders")
+    done = _("looked at the timers")
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         planned = list(timers.get_planned(context.companion.pk))
@@ -104,6 +109,8 @@ class CancelTimer(Tool):
 
     name = "cancel_timer"
     writes = True
+    under_way = _("%(name)s is cancelling a reminder")
+    done = _("cancelled a timer")
 
     timer: str = Field(min_length=1, max_length=200, description="Its id, of list_timers, or its text.")
 
@@ -125,9 +132,6 @@ class CancelTimer(Tool):
             "cancelled": str(timer.pk)[:ID_CHARACTERS],
             "text": shorten(timer.note, MAX_NOTE_CHARACTERS),
         }
-
-
-TOOLS: list[type[Tool]] = [SetTimer, ListTimers, CancelTimer]
 
 
 def _describe(timer: Timer, context: ToolContext) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any
 
+from django.utils.translation import gettext_lazy as _
 from pydantic import Field, WithJsonSchema
 
 from companions.life import inner_state
@@ -52,6 +53,7 @@ class Feel(Tool):
 
     name = "feel"
     writes = True
+    done = _("changed how it feels")
 
     text: str = Field(min_length=1, max_length=3000)
     valence: float = Field(0.0, ge=-1, le=1, allow_inf_nan=False, description="-1 bad to 1 good.")
@@ -82,6 +84,7 @@ class WriteDiary(Tool):
 
     name = "write_diary"
     writes = True
+    done = _("wrote a page in its diary")
 
     title: str = Field(min_length=1, max_length=TITLE_CHARACTERS)
     text: str = Field(min_length=1, max_length=6000)
@@ -146,6 +149,7 @@ class Pursue(Tool):
 
     name = "pursue"
     writes = True
+    done = _("worked on a goal or an idea")
 
     text: str = Field(min_length=1, max_length=500, description="What it is, or words of it.")
     is_idea: bool = Field(False, description="A new one is an idea, else a goal.")

@@ -25,7 +25,7 @@ from accounts.errors import GateError
 from jobs.background import get_redis, one_per_loop
 
 RETRY_AFTER_SECONDS = 2
-LEASE_SECONDS = 60
+SHARE_SECONDS = 60
 RENEWAL_SECONDS = 20
 REDIS_RETRY_SECONDS = 5.0  # before Redis is asked again after it failed
 TAKE = """
@@ -186,7 +186,7 @@ def _place_for_visit(whose: str) -> AbstractAsyncContextManager[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class Share:
     """The right to have one thing of a kind under way, held by a person: `user:7`, or `address:::1`."""
 
     kind: str
@@ -199,66 +199,66 @@ class Lease:
 
 
 class Shares:
-    """The leases of one event loop, counted in Redis over all processes, or in this one alone while Redis is away.
+    """The shares of one event loop, counted in Redis over all processes, or in this one alone while Redis is away.
 
-    If a process dies, its leases expire in Redis after LEASE_SECONDS.
+    If a process dies, its shares expire in Redis after SHARE_SECONDS.
     """
 
     def __init__(self) -> None:
-        self._held: set[Lease] = set()
-        self._here: Counter[str] = Counter()  # by key, including leases that are being taken
+        self._held: set[Share] = set()
+        self._here: Counter[str] = Counter()  # by key, including shares that are being taken
         self._away_until = 0.0
         self._renewing: asyncio.Task[None] | None = None
 
-    async def take(self, kind: str, whose: str) -> Lease:
-        """Return a new lease, to be given back afterwards; raise GateError (429) if the person has the maximum."""
-        lease, most = Lease(kind, whose), settings.AT_ONCE[kind]
-        self._here[lease.key] += 1
+    async def take(self, kind: str, whose: str) -> Share:
+        """Return a new share, to be given back afterwards; raise GateError (429) if the person has the maximum."""
+        share, most = Share(kind, whose), settings.AT_ONCE[kind]
+        self._here[share.key] += 1
         try:
-            if self._here[lease.key] > most or not await self._is_free(lease, most):
+            if self._here[share.key] > most or not await self._is_free(share, most):
                 detail = _(
                     "You have too much going on at once. Wait until some of it is done, then try again."
                 )
                 raise GateError(f"too_many_{kind}_at_once", detail, RETRY_AFTER_SECONDS)
         except BaseException:
-            self._leave(lease)
+            self._leave(share)
             raise
-        self._held.add(lease)
+        self._held.add(share)
         if self._renewing is None or self._renewing.done():
             self._renewing = asyncio.create_task(self._renew(), context=contextvars.Context())
-        return lease
+        return share
 
-    async def give_back(self, lease: Lease) -> None:
-        """End the lease. While Redis is away, its record there is left to expire."""
-        if lease in self._held:
-            self._held.discard(lease)
-            self._leave(lease)
+    async def give_back(self, share: Share) -> None:
+        """End the share. While Redis is away, its record there is left to expire."""
+        if share in self._held:
+            self._held.discard(share)
+            self._leave(share)
             with contextlib.suppress(RedisError, OSError):
                 if time.monotonic() >= self._away_until:
-                    await get_redis().zrem(lease.key, lease.id)
+                    await get_redis().zrem(share.key, share.id)
 
-    async def _is_free(self, lease: Lease, most: int) -> bool:
+    async def _is_free(self, share: Share, most: int) -> bool:
         if time.monotonic() < self._away_until:
             return True  # counted in this process alone
         try:
-            return bool(await get_redis().eval(TAKE, 1, lease.key, str(most), str(LEASE_SECONDS), lease.id))
+            return bool(await get_redis().eval(TAKE, 1, share.key, str(most), str(SHARE_SECONDS), share.id))
         except (RedisError, OSError):
             self._away_until = time.monotonic() + REDIS_RETRY_SECONDS
             return True
 
-    def _leave(self, lease: Lease) -> None:
-        self._here[lease.key] -= 1
-        if not self._here[lease.key]:
-            del self._here[lease.key]
+    def _leave(self, share: Share) -> None:
+        self._here[share.key] -= 1
+        if not self._here[share.key]:
+            del self._here[share.key]
 
     async def _renew(self) -> None:
-        """Renew all held leases in Redis every RENEWAL_SECONDS, until none is held."""
+        """Renew all held shares in Redis every RENEWAL_SECONDS, until none is held."""
         while self._held:
             await asyncio.sleep(RENEWAL_SECONDS)
             with contextlib.suppress(RedisError, OSError):
-                for lease in list(self._held):
-                    if lease in self._held:
-                        await get_redis().eval(RENEW, 1, lease.key, str(LEASE_SECONDS), lease.id)
+                for share in list(self._held):
+                    if share in self._held:
+                        await get_redis().eval(RENEW, 1, share.key, str(SHARE_SECONDS), share.id)
 
 
 @one_per_loop
@@ -272,10 +272,10 @@ def shares() -> Shares:
 
 @dataclass
 class Visit:
-    """One request or socket while it is served, with the leases and the place that it holds."""
+    """One request or socket while it is served, with the shares and the place that it holds."""
 
     address: str
-    leases: list[Lease] = field(default_factory=list)
+    shares: list[Share] = field(default_factory=list)
     arrival: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
     is_at_work: bool = False
     whose: str = ""
@@ -293,10 +293,10 @@ class Visit:
         self.is_at_work = True
 
     async def take(self, kind: str, user_id: int | None = None) -> None:
-        """Take a lease of the `kind` until the visit ends; raise GateError if there are too many."""
+        """Take a share of the `kind` until the visit ends; raise GateError if there are too many."""
         self.whose = self.whose or (f"user:{user_id}" if user_id else f"address:{self.address}")
         if settings.LIMITS and not self.is_over:
-            self.leases.append(await shares().take(kind, self.whose))
+            self.shares.append(await shares().take(kind, self.whose))
 
     def step_aside(self) -> None:
         """Free the visit's place, e.g. before a wait for something other than the database."""
@@ -305,12 +305,12 @@ class Visit:
             places("visits").release(self.whose)
 
     async def end(self) -> None:
-        """Free the visit's place, and give all its leases back."""
+        """Free the visit's place, and give all its shares back."""
         self.is_over = True
         self.arrival.close()
         self.step_aside()
-        while self.leases:
-            await shares().give_back(self.leases.pop())
+        while self.shares:
+            await shares().give_back(self.shares.pop())
 
 
 _visit: contextvars.ContextVar[Visit | None] = contextvars.ContextVar("visit", default=None)
@@ -334,7 +334,7 @@ def get_visit() -> Visit | None:
 
 
 async def take(kind: str) -> None:
-    """Take a lease of the `kind` until the current visit, if any, ends; raise GateError (429) if there are too many."""
+    """Take a share of the `kind` until the current visit, if any, ends; raise GateError (429) if there are too many."""
     if visit := get_visit():
         await visit.take(kind)
 

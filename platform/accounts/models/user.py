@@ -7,6 +7,7 @@ from django.contrib.auth.models import AbstractUser, BaseUserManager
 from django.db import models
 from django.db.models.functions import Lower
 from django.dispatch import Signal
+from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
 from database.deletions import note_deletions
@@ -103,6 +104,10 @@ class User(AbstractUser):
     @property
     def zone(self) -> ZoneInfo:
         return ZoneInfo(self.time_zone)
+
+    def use_language(self) -> translation.override:
+        """Return a block in which texts are in the user's language; in English until they have chosen one."""
+        return translation.override(self.language or "en")
 
     def is_at_least(self, age: AgeGroup) -> bool:
         """Return whether the person is known to be at least `age`, by their age group or else by KITH_AGES."""

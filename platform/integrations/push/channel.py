@@ -10,7 +10,6 @@ import structlog
 from django.conf import settings
 from django.db.models import F
 from django.urls import reverse
-from django.utils import translation
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
@@ -98,7 +97,7 @@ def send(subscription: Subscription, message: Message, now: datetime) -> str:
 def _post(address: Address, authorization: str, message: Message) -> int:
     """Send the encrypted notification; return the status code of the push service's response."""
     point, secret = parse_browser_keys(address.p256dh, address.auth)
-    with translation.override(message.companion.user.language or "en"):
+    with message.companion.user.use_language():
         body = encrypt(render_payload(message), point, secret)
     # At the push service, a companion's newer message replaces an older one that still waits. The topic (22 characters)
     # tells companions apart without naming them.

@@ -24,7 +24,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts.admin import PlainLookups
+from accounts.admin import DeletesEach, PlainLookups
 from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones
 from providers.models import OwnProvider
@@ -140,7 +140,7 @@ def describe_language(code: str) -> str:
 LANGUAGE = code_column("language", _("language"), describe_language)
 
 
-class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
+class UserAdmin(DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
     """The admin of users; deleting one or setting a password is recorded.
 
     It is registered, as a subclass, by `companions`, which knows what else belongs to a user.
@@ -269,13 +269,9 @@ class UserAdmin(PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc
             record(request.user, AuditEntry.Deed.DELETED, User, obj.pk)  # type: ignore[arg-type]
             super().delete_model(request, obj)
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        for person in queryset:
-            self.delete_model(request, person)
-
 
 @admin.register(EmailAddress)
-class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+class EmailAddressAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of addresses, by which users sign in and reset passwords: changes need a right and are recorded."""
 
     list_display = ("email", "user", "verified", "primary")
@@ -317,13 +313,9 @@ class EmailAddressAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
             operators.record_address_change(get_operator(request), obj.user, timezone.now())
             super().delete_model(request, obj)
 
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[EmailAddress]) -> None:
-        for address in queryset.select_related("user"):
-            self.delete_model(request, address)
-
 
 @admin.register(Token)
-class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+class TokenAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
 
     list_display: Any = (
@@ -362,10 +354,6 @@ class TokenAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         with transaction.atomic():
             record(get_operator(request), AuditEntry.Deed.DELETED, Token, obj.pk, obj.user_id)
             super().delete_model(request, obj)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Token]) -> None:
-        for token in queryset:
-            self.delete_model(request, token)
 
 
 @admin.register(OperatorAccess)

@@ -19,7 +19,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
-from accounts.admin import PlainLookups
+from accounts.admin import DeletesEach, PlainLookups
 from accounts.models import User
 from jobs.background import release_connections
 from providers.admission import note_answer
@@ -114,7 +114,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Provider)
-class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
+class ProviderAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of providers; changes are recorded, and take effect in every process."""
 
     form = ProviderForm
@@ -197,10 +197,6 @@ class ProviderAdmin(PlainLookups, ModelAdmin):  # type: ignore[misc]
         record(cast(User, request.user), AuditEntry.Deed.DELETED, Provider, obj.pk)
         super().delete_model(request, obj)
         follow_change()
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
-        for row in queryset:
-            self.delete_model(request, row)
 
     @admin.action(description=_("Try: ask for one sentence, or embed one"), permissions=["change"])
     def try_selected(self, request: HttpRequest, rows: QuerySet[Provider]) -> None:
