@@ -111,7 +111,7 @@ def pretty(value: Any) -> str:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return str(value)
     return json.dumps(value, ensure_ascii=False, indent=2)
 

@@ -178,6 +178,16 @@ def compose_call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+def read_arguments(arguments: str) -> dict[str, Any] | None:
+    """Return the arguments of a call; None if they are no JSON object. Small models write the object as a string."""
+    try:
+        given = json.loads(arguments or "{}")
+        given = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None
+
+
 def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
     """Return a tool's result as a message to the model."""
     return {
@@ -204,7 +214,7 @@ def render_deeds(said: Spoken) -> list[Line]:
 def _choose_deeds(said: Spoken) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     for call in said.calls:
         if call["name"] in DEEDS and "error" not in call["result"]:
-            yield call["name"], _shorten(json.loads(call["arguments"])), _shorten(call["result"])
+            yield call["name"], _shorten(read_arguments(call["arguments"]) or {}), _shorten(call["result"])
 
 
 def _shorten(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -103,7 +103,8 @@ def test_stretches_add_up(scene: Scene) -> None:
 
 def test_json_in_a_string_is_opened_and_other_text_is_left() -> None:
     assert pretty('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
-    assert pretty("not json") == "not json"
+    for text in ("not json", "[" * 3_000):
+        assert pretty(text) == text
 
 
 def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: Scene) -> None:
