@@ -124,6 +124,11 @@ def test_a_voice_that_keeps_one_waiting_for_its_failure_is_not_tried_again(page:
     assert told(page) == ["show A", "voiceless No voice."]
 
 
+def test_a_voice_whose_limit_is_reached_is_not_tried_again(page: Page) -> None:
+    begin(page, ["answer", "A"], ["failed", {"number": 0, "code": "no_speech_left", "detail": "Used up."}])
+    assert told(page) == ["say A from 0", "show A", "voiceless Used up."]
+
+
 SPEAKS = [["interrupt", None], ["ends", None]]
 PAUSES = {
     "understood only after the person went on": [

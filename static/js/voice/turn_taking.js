@@ -2,6 +2,7 @@
 
 const AGAIN_MS = 1500;
 const LONG_MS = 20_000; // longer than a sentence: a voice that fails only after that would be silent for minutes
+const SPENT = "no_speech_left"; // until midnight
 const MOST_TRIES = 4; // of one sentence; 1 after an answer could not be said, until one can
 
 // `speaking` says sentences aloud, `line` sends frames, `transcript` shows what is said. Events: state {detail: its
@@ -138,7 +139,7 @@ export class TurnTaking extends EventTarget {
     Object.assign(now, { isBroken: true, next: error.number, failed: error.number });
     if (!hasBegun) now.before = now.end;
     const isLong = error.code !== "network" && performance.now() - this.#since > LONG_MS;
-    if ((isLong || now.tries >= this.#mostTries) && this.line.isOpen) {
+    if ((isLong || error.code === SPENT || now.tries >= this.#mostTries) && this.line.isOpen) {
       this.#mostTries = 1;
       this.transcript.hears(now.id, Infinity);
       this.#tellVoiceless(error);
