@@ -17,7 +17,9 @@ from companions.events import describe_failure
 from companions.lore.explanation import explain
 from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
+from memory.admin.absence import list_left_out
 from memory.emotion import Emotion
+from memory.models import Recall
 from providers.selection import preferring
 from safety.admin import PrivateAdmin, code_column, code_filter, link, moment, state
 
@@ -216,10 +218,16 @@ class ReplyAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: Reply) -> dict[str, Any]:
         rounds = load_rounds(thing)
+        recalls = (
+            thing.recalls.order_by("at")
+            .select_related("companion", "reply")
+            .prefetch_related("found__memory")
+        )
         return {
             "reply": thing,
             "rounds": rounds,
-            "recalls": thing.recalls.order_by("at").prefetch_related("found__memory"),
+            "recalls": recalls,
+            "absences": list_left_out([recall for recall in recalls if recall.by == Recall.By.TURN]),
             "lore": explain(thing.lore),
             "tools_used": [_readable(call) for call in thing.tool_calls],
             "stretches": measure_stretches(thing),

@@ -356,6 +356,7 @@ NOT_CARRIED = {
     "entry": "what recall reads, computed again from the text",
     "job_id": "empty: jobs are not archived",
     "key": "a new place in the storage",
+    "left_out": "empty: what nearly came to mind is for operators of the Kith where it happened",
     "missed_at": "the time of the restore, if the content is missing from the archive",
     "prompt": "empty: prompts as sent are kept for only 30 days",
     "draft": "empty: work in progress starts again",

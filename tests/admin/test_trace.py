@@ -119,6 +119,18 @@ def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: S
     assert page(scene.reply) in text
 
 
+def test_the_pages_of_answer_and_memory_say_why_it_went_without_it(desk: Client, scene: Scene) -> None:
+    other = keep_fact(scene.companion.pk, f"Alice feeds the {MARKER} leaves.", NOON, NOON)
+    left_out = [{"memory": str(other.pk), "reason": "floor", "bearing": 0.06, "least": 0.2}]
+    Recall.objects.filter(pk=scene.recall.pk).update(left_out=left_out)
+    reason = "It had too little to do with what was said"
+    assert reason in shown(desk, page(other))
+    assert page(scene.reply) in shown(desk, page(other))
+    for thing in (scene.reply, scene.recall):
+        assert reason in shown(desk, page(thing))
+        assert page(other) in shown(desk, page(thing))
+
+
 def test_a_memorys_recalls_come_in_pages(desk: Client, scene: Scene) -> None:
     recalls = Recall.objects.bulk_create(
         Recall(companion=scene.companion, by="api", cue="x", at=NOON + timedelta(hours=n), milliseconds=1)
