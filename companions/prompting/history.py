@@ -6,6 +6,7 @@ A message is rendered the same way every turn, so that the prefix of the prompt 
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta, tzinfo
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -188,7 +189,7 @@ def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
 
 
 def render_deeds(said: Spoken) -> list[Line]:
-    """Return the tool calls that succeeded and changed something before the message was said, each with its result.
+    """Return the tool calls that changed something before the message was said, or failed to, each with its result.
 
     Long texts in them are shortened. Each message holds one call, since some chat templates accept only one.
     """
@@ -202,9 +203,25 @@ def render_deeds(said: Spoken) -> list[Line]:
 
 
 def _choose_deeds(said: Spoken) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    for call in said.calls:
-        if call["name"] in DEEDS and "error" not in call["result"]:
+    """Yield each call that succeeded; of a tool whose calls all failed, the last one: the model may have said that all
+    is done.
+    """
+    deeds = [call for call in said.calls if call["name"] in DEEDS]
+    succeeded = {call["name"] for call in deeds if "error" not in call["result"]}
+    last = {call["name"]: place for place, call in enumerate(deeds)}
+    for place, call in enumerate(deeds):
+        if "error" not in call["result"]:
             yield call["name"], _shorten(json.loads(call["arguments"])), _shorten(call["result"])
+        elif call["name"] not in succeeded and last[call["name"]] == place:
+            yield call["name"], _read(call["arguments"]), _shorten({"not_done": call["result"]["error"]})
+
+
+def _read(arguments: str) -> dict[str, Any]:
+    """Return the arguments of a refused call, shortened; none if they are no JSON object."""
+    with suppress(ValueError, RecursionError):
+        given = json.loads(arguments)
+        return _shorten(given) if isinstance(given, dict) else {}
+    return {}
 
 
 def _shorten(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,13 +11,15 @@ from django.utils.translation import gettext_lazy as _
 
 from memory.models import Memory, Recall
 from memory.recall.origins import Statement
+from memory.recall.traits import tells_nothing
 
 IN_PROMPT = _("it was in the prompt already")
 CLOSED = _("it had been closed before")
 WITHHELD = _(
     "it is private, stale or on a branch that is not chosen, which keeps it from models; since when is not noted"
 )
-FITS_LESS = _("it had less to do with what was said than all that nearly came")
+TELLS_NOTHING = _("it only asks or makes small talk, which never comes by itself")
+FITS_LESS = _("it fitted what was said less well than all that nearly came")
 NOT_NOTED = _("not noted: Kith has kept such reasons only since a later version")
 
 
@@ -66,8 +68,10 @@ def explain_absences(memory: Memory, recalls: Sequence[Recall]) -> Iterator[Abse
             yield Absence(recall, memory, CLOSED)
         elif memory.is_private or memory.is_stale or memory.is_asleep:
             yield Absence(recall, memory, WITHHELD)
+        elif recall.left_out is None:
+            yield Absence(recall, memory, NOT_NOTED)
         else:
-            yield Absence(recall, memory, NOT_NOTED if recall.left_out is None else FITS_LESS)
+            yield Absence(recall, memory, TELLS_NOTHING if tells_nothing(memory.text) else FITS_LESS)
 
 
 def _load_things(recalls: Sequence[Recall], entries: Iterable[dict[str, Any]]) -> dict[str, Model]:

@@ -15,7 +15,7 @@ from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, has
 from memory.recall.query import NOBODY, Cue, Names, parse_cue
 from memory.recall.ranking import MAX_FOUND, Candidate, Floor, best, find_best, look_at, measure_floor, rank
 from memory.recall.relevance import Relevance, measure_relevance
-from memory.recall.traits import terms
+from memory.recall.traits import Trait, terms
 from memory.scoring import DEFAULT, Policy, by_name, in_mood
 from memory.scoring.policy import Kith
 from text.strings import storable
@@ -159,12 +159,17 @@ def _ask_parts(
 def _find_near_misses(
     candidates: CandidateSet, floors: Sequence[tuple[Relevance, Floor]], came: Sequence[Candidate], most: int
 ) -> list[LeftOut]:
-    """Return the memories that bear most on the cue, or on a sentence of it, among those that did not come."""
+    """Return the memories that fit the cue, or a sentence of it, best among those that did not come.
+
+    Questions and small talk, which never come by themselves, are left out.
+    """
     if not floors:
         return []
-    bearing = np.max([np.where(relevant.can_come, floor.bearing, 0) for relevant, floor in floors], axis=0)
+    bearing = np.max([floor.bearing for _, floor in floors], axis=0)
+    fit = np.max([np.where(found.can_come, found.fit, -np.inf) for found, _ in floors], axis=0)
+    tells = candidates.index.traits & Trait.TELLS_NOTHING == 0
     came_ids = {candidate.memory.pk for candidate in came}
-    nearest = best(bearing, bearing > 0, MAX_NEAR_MISSES + len(came))
+    nearest = best(fit, tells & candidates.may_come, MAX_NEAR_MISSES + len(came))
     misses = []
     for place, id in zip(nearest, candidates.ids_of(nearest), strict=True):
         floor = max((floor for _, floor in floors), key=lambda floor: float(floor.bearing[place]))
