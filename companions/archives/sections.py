@@ -359,6 +359,7 @@ NOT_CARRIED = {
     "left_out": "empty: what nearly came to mind is for operators of the Kith where it happened",
     "missed_at": "the time of the restore, if the content is missing from the archive",
     "prompt": "empty: prompts as sent are kept for only 30 days",
+    "scrubbed_at": "empty: nothing of the restored companion has been deleted yet",
     "draft": "empty: work in progress starts again",
     "is_stop_asked": "false",
     "lease_by": "empty",

@@ -97,7 +97,7 @@ class MemoryAdmin(PrivateAdmin):
             .annotate(windows=Count("pk")),
             "found": Paginator(found, RECALLS_PER_PAGE).get_page(request.GET.get("recalls")),
             "went_without": went_without,
-            "absences": explain_absences(thing, went_without.object_list),
+            "absences": explain_absences(thing, list(went_without)),
         }
 
 

@@ -88,6 +88,21 @@ def test_a_reply_that_has_only_been_asked_for_has_its_page(desk: Client, scene: 
     assert "No recall took place." in shown(desk, page(waiting))
 
 
+def test_a_call_of_background_work_shows_what_was_sent_and_what_came_back(desk: Client, scene: Scene) -> None:
+    call = ModelCall.objects.get(pk=scene.call.pk)
+    call.sent, call.received = (
+        [{"role": "user", "content": f"Learn <{MARKER}>"}],
+        {"text": f"{MARKER} learnt"},
+    )
+    call.reply, call.purpose = None, ModelCall.Purpose.LEARNING
+    call.save()
+    text = shown(desk, page(call))
+    assert f"Learn <{MARKER}>" in text
+    assert f"{MARKER} learnt" in text
+    ModelCall.objects.filter(pk=call.pk).forget_words()
+    assert "No longer kept" in shown(desk, page(call))
+
+
 def test_what_a_person_wrote_is_text_and_nothing_else(desk: Client, scene: Scene) -> None:
     message = ask(scene.companion, "<script>alert(1)</script>", NOON)
     raw = desk.get(page(message)).content.decode()

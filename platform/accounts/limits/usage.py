@@ -10,8 +10,9 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -23,9 +24,11 @@ from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure
 from providers.tokens import Metered, metered
+from text.strings import storable
 
 NO_TOKENS = "no_tokens_left"
 MINUTE_SECONDS = 60
+LOADED_WITHIN = timedelta(hours=1)  # before a call begins, what it shows is loaded, and some of it embedded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,13 +205,30 @@ def charged(
 def _save_calls(calls: list[Call]) -> list[Call]:
     """Save the calls and return them; if their companion was deleted meanwhile, the person is charged without it."""
     try:
-        return type(calls[0]).objects.bulk_create(calls)
+        with transaction.atomic():
+            for call in calls:
+                if isinstance(call, ModelCall) and call.sent and _was_scrubbed(call):
+                    call.drop_words()
+            return type(calls[0]).objects.bulk_create(calls)
     except IntegrityError:
         for call in calls:
             call.pk = call.companion_id = None
             if isinstance(call, ModelCall):
                 call.reply_id = None
+                call.drop_words()
         return type(calls[0]).objects.bulk_create(calls)
+
+
+def _was_scrubbed(call: ModelCall) -> bool:
+    """Return whether the companion is gone, or anything of it was deleted since the words of the call were loaded.
+
+    Deletion locks the companion, too, so it comes either before this transaction or after it.
+    """
+    if call.companion_id is None:
+        return True
+    companions = apps.get_model("companions", "Companion").objects.filter(pk=call.companion_id).order_by()
+    held = companions.select_for_update(no_key=True).values_list("scrubbed_at", flat=True)
+    return not held or (held[0] is not None and held[0] > call.started_at - LOADED_WITHIN)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
@@ -231,6 +251,10 @@ def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_a
         cached_tokens=call.cached_tokens,
         is_estimated=call.is_estimated,
         milliseconds=call.milliseconds,
+        sent=call.sent,
+        received=call.received,
+        # The error message of a person's own provider may reveal its address.
+        said=storable(call.error.said) if call.error and call.sent and call.provider != OWN else "",
         started_at=began_at,
     )
 
