@@ -148,7 +148,7 @@ def _scrub_replies(
     Prompt.objects.filter(reply__in=shown).delete()
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
     # Which words background work sent, or a sound was made of, is not recorded: clear all of the companion's.
-    Companion.objects.filter(pk=companion_id).update(scrubbed_at=now)
+    Companion.objects.filter(pk=companion_id).update(scrubbed_at=timezone.now())
     ModelCall.objects.filter(companion=companion_id, sent__isnull=False).forget_words()
     SoundCall.objects.filter(companion=companion_id).exclude(said="").update(said="")
     Recall.objects.filter(Q(pk__in=asked) | Q(reply__in=shown, by=Recall.By.TOOL)).update(cue="")

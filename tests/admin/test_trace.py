@@ -44,6 +44,7 @@ def test_a_replys_page_shows_its_whole_trace(desk: Client, scene: Scene) -> None
         "40 ms",
         "700 ms",
         "1500 ms",
+        "until then 321 ms for the model and its queue, 0 ms for tools, 379 ms for Kith itself",
         "2 messages, as in the round before",
         page(scene.fact),
         page(scene.recall),

@@ -194,6 +194,7 @@ def charged(
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = _save_calls(rows)
+                _keep_words(payer.companion_id, charge.calls, calls)
                 if report := _report.get():
                     report(charge.calls)
             for call in calls:
@@ -205,30 +206,29 @@ def charged(
 def _save_calls(calls: list[Call]) -> list[Call]:
     """Save the calls and return them; if their companion was deleted meanwhile, the person is charged without it."""
     try:
-        with transaction.atomic():
-            for call in calls:
-                if isinstance(call, ModelCall) and call.sent and _was_scrubbed(call):
-                    call.drop_words()
-            return type(calls[0]).objects.bulk_create(calls)
+        return type(calls[0]).objects.bulk_create(calls)
     except IntegrityError:
         for call in calls:
             call.pk = call.companion_id = None
             if isinstance(call, ModelCall):
                 call.reply_id = None
-                call.drop_words()
         return type(calls[0]).objects.bulk_create(calls)
 
 
-def _was_scrubbed(call: ModelCall) -> bool:
-    """Return whether the companion is gone, or anything of it was deleted since the words of the call were loaded.
-
-    Deletion locks the companion, too, so it comes either before this transaction or after it.
+@transaction.atomic
+def _keep_words(companion_id: UUID, rows: Sequence[ModelCall], calls: Sequence[Metered]) -> None:
+    """Keep what chat models were sent, and what came back, unless anything of the companion was deleted since that was
+    loaded, shortly before. Deletion locks the companion, too, so it comes either before this or after it.
     """
-    if call.companion_id is None:
-        return True
-    companions = apps.get_model("companions", "Companion").objects.filter(pk=call.companion_id).order_by()
+    companions = apps.get_model("companions", "Companion").objects.filter(pk=companion_id).order_by()
     held = companions.select_for_update(no_key=True).values_list("scrubbed_at", flat=True)
-    return not held or (held[0] is not None and held[0] > call.started_at - LOADED_WITHIN)
+    if not held or (held[0] is not None and held[0] > rows[0].started_at - LOADED_WITHIN):
+        return
+    for row, call in zip(rows, calls, strict=True):
+        # The error message of a person's own provider may reveal its address.
+        said = storable(call.error.said) if call.error and call.provider != OWN else ""
+        if call.sent:
+            ModelCall.objects.filter(pk=row.pk).update(sent=call.sent, received=call.received, said=said)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:
@@ -251,10 +251,6 @@ def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_a
         cached_tokens=call.cached_tokens,
         is_estimated=call.is_estimated,
         milliseconds=call.milliseconds,
-        sent=call.sent,
-        received=call.received,
-        # The error message of a person's own provider may reveal its address.
-        said=storable(call.error.said) if call.error and call.sent and call.provider != OWN else "",
         started_at=began_at,
     )
 

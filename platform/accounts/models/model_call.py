@@ -79,7 +79,3 @@ class ModelCall(models.Model):
 
     def __str__(self) -> str:
         return f"{self.purpose} {self.model} {self.started_at:%Y-%m-%d %H:%M}"
-
-    def drop_words(self) -> None:
-        """Drop, before the row is saved, what `forget_words` clears in saved ones."""
-        self.sent, self.received, self.said = None, None, ""

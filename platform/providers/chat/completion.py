@@ -31,7 +31,7 @@ from providers.errors import (
 from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client, run_in_background
 from providers.selection import find_fallbacks
-from providers.tokens import Metered, estimate_answer, estimate_messages, note
+from providers.tokens import Metered, estimate_answer, estimate_messages, neutralise_messages, note
 from text.strings import storable
 
 MAX_CHARACTERS = 200_000  # of answer and reasoning together
@@ -54,7 +54,7 @@ class Completion:
     @property
     def received(self) -> dict[str, Any]:
         """Return what came back, as JSON that can be stored, without what is empty."""
-        calls = [{"name": call.name, "arguments": storable(call.arguments)} for call in self.calls]
+        calls = [{"name": storable(call.name), "arguments": storable(call.arguments)} for call in self.calls]
         came = {"text": storable(self.text), "thought": storable(self.thought), "calls": calls}
         return {name: value for name, value in came.items() if value}
 
@@ -165,7 +165,7 @@ def _noted(
                     failed,
                     usage.completion_tokens,
                     usage.cached_tokens,
-                    list(messages),
+                    neutralise_messages(messages),
                     completion.received,
                 )
             )
