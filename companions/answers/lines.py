@@ -48,7 +48,7 @@ FIRST = regex.compile(
 # The beginnings of the tool results in the history, with their keys in the tools' order and in that of jsonb. A JSON
 # object that the user asked for may have a "text" or "state" too, so these count only with the key beside them.
 TOLD_BY_TOOLS = (
-    r'"(?:remembered|revised|proposed|noted|cancelled)": '
+    r'"(?:remembered|revised|proposed|noted|cancelled|not_done)": '
     r'|"slot": "[^\n]{0,500}", "remembered": "|"state": "[^\n]{0,500}", "proposed": "'
     r'|"text": "[^\n]{0,500}", "cancelled": "|"block": "[^\n]{0,500}", "full": "\d|"full": "\d+ of \d+ characters"'
     rf'|"when": "[^\n]{{0,500}}", "next": "(?:{WEEKDAY} )?\d{{4}}-'
