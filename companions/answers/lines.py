@@ -1,5 +1,5 @@
-"""Clean the lines of an answer: remove speakers' labels, copied times and context, emotions in brackets and stage
-directions. Pure.
+"""Clean the lines of an answer: remove speakers' labels, introductions, copied times and context, emotions in brackets
+and stage directions. Pure.
 
 An answer comes in pieces cut anywhere. The beginning of a line is held back while it may be a label. If the user's name
 is not known, everything from a line that may be the user's turn is held back until that is clear.
@@ -14,6 +14,7 @@ import regex
 from companions.answers.emotion_tags import EMOTIONS, Felt
 from companions.answers.markup import TextCall
 from companions.answers.text_calls import read_function_call
+from memory.language import words_of
 
 MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
 MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
@@ -140,6 +141,20 @@ def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[
     )
 
 
+@lru_cache(maxsize=500)
+def _compile_preface(names: Names) -> "regex.Pattern[str] | None":
+    """Return a pattern for the words by which a model introduces the companion's answer: "Here is Noor's reply:".
+
+    Without the companion's name in it, such a line may be the companion's own.
+    """
+    own = "|".join(map(regex.escape, _list_names(names.companion, names.nickname)))
+    prefaces = "|".join(words_of("prefaces")).replace("{name}", f"(?:{own})")
+    after = r"[^\S\n]?[*_]{0,3}[:：][*_]{0,3}[^\S\n]{0,4}"
+    return (
+        regex.compile(rf"[^\S\n]{{0,8}}[*_]{{0,3}}(?:{prefaces}){after}", regex.IGNORECASE) if own else None
+    )
+
+
 def _list_names(*names: str) -> list[str]:
     """Return each name and its first word, longest first, without ASCII ones below `MIN_NAME_CHARACTERS`."""
     words = [word for name in names for word in (" ".join(name.split()), *name.split()[:1])]
@@ -165,6 +180,7 @@ class LineReader:
         self._label, self._has_text = _compile_label(names), has_text
         self._call = _compile_call(tuple(sorted(tools)))
         self._titled_label = _compile_label(names, has_titles=True)
+        self._preface = _compile_preface(names)
         self._is_nameless = not names.person.strip()
         self._has_own_label = False
         self._doubtful: list[Part] | None = None  # all parts since a line that may be the nameless user's
@@ -253,6 +269,11 @@ class LineReader:
                     return None
                 if found and not found.partial and text[found.end() : found.end() + 1] != "(":
                     return found.end(), Felt.parse(0, f"{found['name']}{found['rest']}")
+                preface = self._preface.match(text, at, partial=True) if self._preface else None
+                if preface and not is_end and (preface.partial or preface.end() == len(text)):
+                    return None
+                if preface and not preface.partial:
+                    return preface.end(), None
             has_titles = self._has_own_label or (self._is_first and not self._has_text())
             label = (self._titled_label if has_titles else self._label).match(text, at, partial=True)
             if label and label.partial and not is_end:
