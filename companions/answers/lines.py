@@ -60,7 +60,7 @@ TOLD_BY_TOOLS = (
 # the answers to questions after them look just like them; so are sentences that may be said of others. At the beginning
 # of what a waking says, `life.wakings.answer` drops these.
 CONTEXT_LINE = (
-    rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|This talk began: |Last time you two talked: "
+    rf"(?:Now: {WEEKDAY}[a-z]+ \d|(?:You )?(?i:first) met: \d|This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
     r"|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
