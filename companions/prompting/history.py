@@ -188,7 +188,8 @@ def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
 
 
 def render_deeds(said: Spoken) -> list[Line]:
-    """Return the tool calls that succeeded and changed something before the message was said, each with its result.
+    """Return the tool calls that changed something before the message was said, each with its result, and of each tool
+    that could not the last call with its error: the person may ask why, whatever the message claims.
 
     Long texts in them are shortened. Each message holds one call, since some chat templates accept only one.
     """
@@ -202,9 +203,14 @@ def render_deeds(said: Spoken) -> list[Line]:
 
 
 def _choose_deeds(said: Spoken) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    for call in said.calls:
-        if call["name"] in DEEDS and "error" not in call["result"]:
+    deeds = [call for call in said.calls if call["name"] in DEEDS]
+    done = {call["name"] for call in deeds if "error" not in call["result"]}
+    failed = {call["name"]: call for call in deeds if call["name"] not in done}
+    for call in deeds:
+        if call["name"] in done and "error" not in call["result"]:
             yield call["name"], _shorten(json.loads(call["arguments"])), _shorten(call["result"])
+        elif failed.get(call["name"]) is call:  # without its arguments, which may be no JSON
+            yield call["name"], {}, _shorten(call["result"])
 
 
 def _shorten(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,6 +112,23 @@ def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() 
     assert [line["role"] for line in render_history(history[1:], UTC)] == ["assistant", "user", "assistant"]
 
 
+def test_what_could_not_be_done_stands_before_the_words_too() -> None:
+    calls = [
+        used("set_timer", {"error": "when: is past"}) | {"arguments": '{"when": '},
+        used("set_timer", {"error": "when: is unclear"}, when="soon"),
+        used("recall", {"error": "words: is empty"}),
+    ]
+    history = [
+        spoken("user", "Remind me soon.", NOON),
+        spoken("assistant", "I will!", NOON)._replace(calls=calls),
+    ]
+    _asked, call, given, answer = render_history(history, UTC)
+    [sent] = call["tool_calls"]  # type: ignore[misc]
+    assert sent["function"] == {"name": "set_timer", "arguments": "{}"}
+    assert json.loads(str(given["content"])) == {"error": "when: is unclear"}
+    assert answer["content"] == "I will!"
+
+
 def test_what_was_done_takes_its_room() -> None:
     said = [spoken("assistant", "I'll remind you!", NOON), spoken("user", "Remind me.", NOON)]
     done = [said[0]._replace(calls=[SET]), said[1]]
