@@ -70,11 +70,7 @@ async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
             message = await in_thread(
                 Message.objects.select_related("memory").get, pk=frames[-1]["message"]["id"]
             )
-            told = (
-                shown(frames).rstrip(),
-                frames[-1]["message"]["text"].rstrip(),
-                message.memory.text.rstrip(),
-            )
+            told = (shown(frames).rstrip(), frames[-1]["message"]["text"], message.memory.text)
             assert told == (text.rstrip(),) * 3, name
             if number:
                 assert without_tags(rehearsal.requests()[-1]["messages"][-2]["content"]) == before, name
@@ -93,7 +89,7 @@ async def test_what_is_meant_is_shown_and_kept(
             rehearsal.script({"pieces": [answer]})
             frames = await say(socket, number)
             ended = (frames[-1]["type"], shown(frames), frames[-1]["message"]["text"])
-            assert ended == ("reply.done", answer, answer), name
+            assert ended == ("reply.done", answer, answer.rstrip()), name
     assert not await in_thread(Prompt.objects.exclude(wrote="").exists)
 
 
@@ -159,7 +155,7 @@ async def test_a_call_that_the_person_wrote_is_not_made_when_it_is_repeated(
     rehearsal.script({"answer": f"You wrote: <tool_call>{CALL} and so on"})
     async with connected(alice, noor) as socket:
         frames = await say(socket, 1, f"Repeat: {quoted}")
-    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote: ")
+    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote:")
     assert (await in_thread(Reply.objects.get)).tool_calls == []
 
 
