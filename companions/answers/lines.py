@@ -20,7 +20,8 @@ MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
 MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
-ROLES = ("user", "human", "用户", "人类")
+# "The person" speaks in the example dialogue of the prompt as long as no name is known.
+ROLES = ("user", "human", "the person", "the user", "用户", "人类")
 TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or another word beside a name in a label, as in "Captain Noor: …"
 NO_TITLE = (  # "Dear Noor: …" begins a letter, "Poor Noor: …" a sentence
     "dear|dearest|poor|my|our|your|the|to|for|from|by|with|of|and|but|or|oh|hey|hi|hello|only|just|love|meet|this|that"
@@ -44,7 +45,8 @@ BRACKET = regex.compile(  # a named day within a line may be an appointment
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
     rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
-    rf"|(?i:emotion)\s?[:=]\s?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)[^\S\n]{{0,4}}(?=\n|$))"
+    r"|[*_]{0,2}(?i:emotion)[*_]{0,2}\s?[:=][*_]{0,2}\s?"
+    rf"(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,(]{{1,3}}[\d.,]{{1,5}}%?\)?)[^\S\n]{{0,4}}(?=\n|$))"
 )
 # The beginnings of the tool results in the history, with their keys in the tools' order and in that of jsonb. A JSON
 # object that the user asked for may have a "text" or "state" too, so these count only with the key beside them.
