@@ -8,6 +8,7 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from accounts.models import ModelCall
 from companions.archives import uploads as archive_uploads
 from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
@@ -46,8 +47,8 @@ def _enqueue_sweeps(_user_id: int | None) -> None:
 
 @shared_task
 def drop_old_prompts() -> None:
-    """Delete stored prompts, also those of wakings, and recalls by API after `PROMPTS_KEPT`, and skipped wakings after
-    `SKIPPED_KEPT`.
+    """Delete stored prompts, also those of wakings and of background work, and recalls by API after `PROMPTS_KEPT`, and
+    skipped wakings after `SKIPPED_KEPT`.
 
     Wakings that started, or whose `drive_key` records an occasion, stay. Proposals to forget and threads that were left
     open too long end.
@@ -55,6 +56,7 @@ def drop_old_prompts() -> None:
     now = timezone.now()
     since = now - settings.PROMPTS_KEPT
     Prompt.objects.filter(created_at__lt=since).delete()
+    ModelCall.objects.filter(started_at__lt=since, sent__isnull=False).forget_words()
     Recall.objects.filter(by=Recall.By.API, at__lt=since).delete()
     Waking.objects.filter(created_at__lt=since).exclude(prompt=[]).update(prompt=[])
     lapse(now)

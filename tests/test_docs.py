@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from config.up.run import web_program, worker_program
+from tests.fixtures.sources import parse
 
 TESTS = Path(__file__).parent
 DOCS = TESTS.parent / "docs"
@@ -23,7 +24,7 @@ def rows(title: str, text: str = CHECKLIST) -> list[list[str]]:
 
 def names_in(path: Path) -> set[str]:
     """The names of a file's tests."""
-    found = ast.parse(path.read_text()).body
+    found = parse(path.read_text()).body
     return {one.name for one in found if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)}
 
 

@@ -14,6 +14,7 @@ from django.apps import apps
 from django.conf import settings
 
 from config.celery import app as celery
+from tests.fixtures.sources import parse
 
 ROOT = Path(settings.BASE_DIR)
 LAYERS = [
@@ -54,7 +55,7 @@ def sources(home: Path) -> list[Path]:
 @cache
 def imports(path: Path) -> list[ast.Import | ast.ImportFrom]:
     """All imports of a file."""
-    nodes = ast.walk(ast.parse(path.read_text()))
+    nodes = ast.walk(parse(path.read_text()))
     return [node for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
 
 
@@ -148,7 +149,7 @@ def test_a_log_event_is_a_name_whose_details_are_fields() -> None:
         (path.name, call.args[0].value)
         for home in HOMES.values()
         for path in sources(home)
-        for call in ast.walk(ast.parse(path.read_text()))
+        for call in ast.walk(parse(path.read_text()))
         if isinstance(call, ast.Call)
         and isinstance(call.func, ast.Attribute)
         and isinstance(call.func.value, ast.Name)

@@ -10,15 +10,20 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from accounts.models import ModelCall
 from companions.deletion import forget
 from companions.models import (
+    CharacterVersion,
     Closing,
     Companion,
     Conversation,
     Delivery,
+    ForgetProposal,
     InnerState,
     Job,
+    Life,
     Message,
+    Mind,
     Picture,
     Portrait,
     Prompt,
@@ -38,6 +43,7 @@ from memory.models import (
     Memory,
     Pursuit,
     Recall,
+    Retraction,
     Revision,
     Slot,
     Thread,
@@ -45,7 +51,8 @@ from memory.models import (
 from safety.admin import PrivateAdmin, describe_name, link, moment, number
 
 BELOW: tuple[type[Model], ...] = (
-    *(Conversation, Message, Session, Closing, Reply, Prompt, Timer, Waking, InnerState, Delivery),
+    *(Conversation, Message, Session, Closing, Reply, Prompt, ModelCall, Mind, CharacterVersion),
+    *(Life, Timer, Waking, InnerState, Delivery, ForgetProposal, Retraction),
     *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Thread, Document, Learning, Consolidation),
 )
 

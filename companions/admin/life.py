@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
 
-from companions.admin.reply import mark_lines, pretty
+from companions.admin.reply import mark_lines, readable
 from companions.life.timers import timers
 from companions.life.wakings import waking
 from companions.models import Delivery, InnerState, Life, Message, Timer, Waking
@@ -126,7 +126,17 @@ class WakingAdmin(LifeActionAdmin):
     ordering = ("-due_at",)
     fields = (
         *("id", "owner", "of_companion", "of_timer", "origin", DRIVE, "is_asked_for", "due_at"),
-        *("missed", "missed_since", "state", "outcome", REASON, "attempts", "look_at"),
+        *(
+            "missed",
+            "missed_since",
+            "state",
+            "outcome",
+            REASON,
+            "model",
+            "is_stand_in",
+            "attempts",
+            "look_at",
+        ),
         *("of_message", "created_at", "started_at", "ended_at"),
     )
     private_template = "admin/companions/waking.html"
@@ -156,10 +166,7 @@ class WakingAdmin(LifeActionAdmin):
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
         return super().private(request, thing) | {
             "lines": mark_lines(thing.prompt),
-            "steps": [
-                step | {"arguments": pretty(step["arguments"]), "result": pretty(step["result"])}
-                for step in thing.steps
-            ],
+            "steps": [{"round": step["round"], **readable(step)} for step in thing.steps],
         }
 
 

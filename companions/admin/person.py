@@ -18,6 +18,7 @@ from memory.models import Memory
 from safety.admin.people import UserAdmin, get_operator
 from safety.audit import record
 from safety.models import AuditEntry
+from safety.provider_usage import load_last_month
 
 DAYS = 14
 MAX_COMPANIONS = 50
@@ -103,12 +104,15 @@ class PersonAdmin(UserAdmin):
 
 
 def show_use(person: User, now: datetime) -> dict[str, Any]:
-    """Return the days for the page's table, and the largest number in each column, to scale its bars by."""
+    """Return the days for the page's table, the largest number in each column, to scale its bars by, and the use and
+    cost of each model in the last month.
+    """
     days = count_days(person, now)
     return {
         "days": days,
         "most_messages": max(1, *(day.messages for day in days)),
         "most_tokens": max(1, *(day.tokens for day in days)),
+        "last_month": load_last_month(now, person),
     }
 
 

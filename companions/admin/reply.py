@@ -17,7 +17,9 @@ from companions.events import describe_failure
 from companions.lore.explanation import explain
 from companions.models import ForgetProposal, Prompt, Reply
 from companions.prompting.usage import ContextUsage, measure_usage
+from memory.admin.absence import list_left_out
 from memory.emotion import Emotion
+from memory.models import Recall
 from providers.selection import preferring
 from safety.admin import PrivateAdmin, code_column, code_filter, link, moment, state
 
@@ -111,7 +113,7 @@ def pretty(value: Any) -> str:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return str(value)
     return json.dumps(value, ensure_ascii=False, indent=2)
 
@@ -138,7 +140,21 @@ def measure_stretches(reply: Reply) -> list[Stretch]:
     ]
 
 
-def _readable(call: dict[str, Any]) -> dict[str, Any]:
+def divide_first_wait(reply: Reply, rounds: Sequence[Round]) -> dict[str, int] | None:
+    """Return how many milliseconds `model`, `tools` and `kith` itself took until the first piece, if there is one."""
+    if reply.first_piece_at is None or reply.started_at is None:
+        return None
+    model = tools = 0
+    for call in filter(None, (round.call for round in rounds)):
+        model += call.first_piece_milliseconds or call.milliseconds or 0
+        if call.first_piece_milliseconds is not None:
+            break
+        tools = sum(call.get("milliseconds") or 0 for call in reply.tool_calls)
+    whole = round((reply.first_piece_at - reply.started_at).total_seconds() * 1000)
+    return {"model": model, "tools": tools, "kith": max(whole - model - tools, 0)}
+
+
+def readable(call: dict[str, Any]) -> dict[str, Any]:
     """Return a tool call for display, with its arguments and result as indented JSON."""
     result = call.get("result")
     return {
@@ -216,13 +232,20 @@ class ReplyAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: Reply) -> dict[str, Any]:
         rounds = load_rounds(thing)
+        recalls = (
+            thing.recalls.order_by("at")
+            .select_related("companion", "reply")
+            .prefetch_related("found__memory")
+        )
         return {
             "reply": thing,
             "rounds": rounds,
-            "recalls": thing.recalls.order_by("at").prefetch_related("found__memory"),
+            "recalls": recalls,
+            "absences": list_left_out([recall for recall in recalls if recall.by == Recall.By.TURN]),
             "lore": explain(thing.lore),
-            "tools_used": [_readable(call) for call in thing.tool_calls],
+            "tools_used": [readable(call) for call in thing.tool_calls],
             "stretches": measure_stretches(thing),
+            "first_wait": divide_first_wait(thing, rounds),
             "felt": [(Emotion(emotion["emotion"]).label, emotion) for emotion in thing.emotions],
             "tokens": count_tokens([round.call for round in rounds]),
             "told": describe_failure(thing.code) if thing.code else "",

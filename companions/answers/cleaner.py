@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from companions.answers.emotion_tags import Expressions, Felt
 from companions.answers.lines import LineReader, Names
-from companions.answers.loops import LoopReader
+from companions.answers.loops import LoopReader, drop_repetitions
 from companions.answers.markup import MarkupReader, TextCall
 from providers.chat.events import Thought
 
@@ -114,4 +114,5 @@ def clean_text(text: str, names: Names, *, keeps_directions: bool = True) -> tup
     cleaner = AnswerCleaner(names, keeps_directions=keeps_directions)
     parts = [*cleaner.take(text), *cleaner.end()]
     words = "".join(part for part in parts if isinstance(part, str)).rstrip()
+    words = drop_repetitions(words) if cleaner.cut is Cut.LOOP else words
     return words, [replace(part, at=min(part.at, len(words))) for part in parts if isinstance(part, Felt)]

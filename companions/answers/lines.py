@@ -1,5 +1,5 @@
-"""Clean the lines of an answer: remove speakers' labels, copied times and context, emotions in brackets and stage
-directions. Pure.
+"""Clean the lines of an answer: remove speakers' labels, introductions, copied times and context, emotions in brackets
+and stage directions. Pure.
 
 An answer comes in pieces cut anywhere. The beginning of a line is held back while it may be a label. If the user's name
 is not known, everything from a line that may be the user's turn is held back until that is clear.
@@ -14,12 +14,14 @@ import regex
 from companions.answers.emotion_tags import EMOTIONS, Felt
 from companions.answers.markup import TextCall
 from companions.answers.text_calls import read_function_call
+from memory.language import words_of
 
 MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
 MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
-ROLES = ("user", "human", "用户", "人类")
+# "The person" speaks in the example dialogue of the prompt as long as no name is known.
+ROLES = ("user", "human", "the person", "the user", "用户", "人类")
 TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or another word beside a name in a label, as in "Captain Noor: …"
 NO_TITLE = (  # "Dear Noor: …" begins a letter, "Poor Noor: …" a sentence
     "dear|dearest|poor|my|our|your|the|to|for|from|by|with|of|and|but|or|oh|hey|hi|hello|only|just|love|meet|this|that"
@@ -43,12 +45,13 @@ BRACKET = regex.compile(  # a named day within a line may be an appointment
 FIRST = regex.compile(
     rf"[^\S\n]{{0,8}}(?:[\[【(（]\s?{FEELING}\s?[\]】)）]"
     rf"|\*{{1,2}}\(?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{0,3}}[\d.,]{{0,5}}%?)\)?\*{{1,2}}(?!\w)"
-    rf"|(?i:emotion)\s?[:=]\s?(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,]{{1,3}}[\d.,]{{1,5}}%?)[^\S\n]{{0,4}}(?=\n|$))"
+    r"|[*_]{0,2}(?i:emotion)[*_]{0,2}\s?[:=][*_]{0,2}\s?"
+    rf"(?P<name>(?i:{EMOTIONS}))(?P<rest>[\s:=,(]{{1,3}}[\d.,]{{1,5}}%?\)?)[^\S\n]{{0,4}}(?=\n|$))"
 )
 # The beginnings of the tool results in the history, with their keys in the tools' order and in that of jsonb. A JSON
 # object that the user asked for may have a "text" or "state" too, so these count only with the key beside them.
 TOLD_BY_TOOLS = (
-    r'"(?:remembered|revised|proposed|noted|cancelled)": '
+    r'"(?:remembered|revised|proposed|noted|cancelled|not_done)": '
     r'|"slot": "[^\n]{0,500}", "remembered": "|"state": "[^\n]{0,500}", "proposed": "'
     r'|"text": "[^\n]{0,500}", "cancelled": "|"block": "[^\n]{0,500}", "full": "\d|"full": "\d+ of \d+ characters"'
     rf'|"when": "[^\n]{{0,500}}", "next": "(?:{WEEKDAY} )?\d{{4}}-'
@@ -59,7 +62,7 @@ TOLD_BY_TOOLS = (
 # the answers to questions after them look just like them; so are sentences that may be said of others. At the beginning
 # of what a waking says, `life.wakings.answer` drops these.
 CONTEXT_LINE = (
-    rf"(?:Now: {WEEKDAY}[a-z]+ \d|First met: \d|This talk began: |Last time you two talked: "
+    rf"(?:Now: {WEEKDAY}[a-z]+ \d|(?:You )?(?i:first) met: \d|This talk began: |Last time you two talked: "
     r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
     r"|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
     r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
@@ -140,6 +143,20 @@ def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[
     )
 
 
+@lru_cache(maxsize=500)
+def _compile_preface(names: Names) -> "regex.Pattern[str] | None":
+    """Return a pattern for the words by which a model introduces the companion's answer: "Here is Noor's reply:".
+
+    Without the companion's name in it, such a line may be the companion's own.
+    """
+    own = "|".join(map(regex.escape, _list_names(names.companion, names.nickname)))
+    prefaces = "|".join(words_of("prefaces")).replace("{name}", f"(?:{own})")
+    after = r"[^\S\n]?[*_]{0,3}[:：][*_]{0,3}[^\S\n]{0,4}"
+    return (
+        regex.compile(rf"[^\S\n]{{0,8}}[*_]{{0,3}}(?:{prefaces}){after}", regex.IGNORECASE) if own else None
+    )
+
+
 def _list_names(*names: str) -> list[str]:
     """Return each name and its first word, longest first, without ASCII ones below `MIN_NAME_CHARACTERS`."""
     words = [word for name in names for word in (" ".join(name.split()), *name.split()[:1])]
@@ -165,6 +182,7 @@ class LineReader:
         self._label, self._has_text = _compile_label(names), has_text
         self._call = _compile_call(tuple(sorted(tools)))
         self._titled_label = _compile_label(names, has_titles=True)
+        self._preface = _compile_preface(names)
         self._is_nameless = not names.person.strip()
         self._has_own_label = False
         self._doubtful: list[Part] | None = None  # all parts since a line that may be the nameless user's
@@ -253,6 +271,11 @@ class LineReader:
                     return None
                 if found and not found.partial and text[found.end() : found.end() + 1] != "(":
                     return found.end(), Felt.parse(0, f"{found['name']}{found['rest']}")
+                preface = self._preface.match(text, at, partial=True) if self._preface else None
+                if preface and not is_end and (preface.partial or preface.end() == len(text)):
+                    return None
+                if preface and not preface.partial:
+                    return preface.end(), None
             has_titles = self._has_own_label or (self._is_first and not self._has_text())
             label = (self._titled_label if has_titles else self._label).match(text, at, partial=True)
             if label and label.partial and not is_end:

@@ -10,6 +10,8 @@ from collections import Counter, OrderedDict, deque
 
 import regex
 
+from text.strings import cut_sentences
+
 GRAM_TOKENS = 4  # a repetition begins with so many equal tokens in a row
 MAX_PERIOD_TOKENS = 600
 MAX_GRAMS = 4000
@@ -29,6 +31,25 @@ ENDS_SENTENCE = {*".!?…。！？\n"}
 TOKEN = regex.compile(
     r"\n|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}]|(?:(?![\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}])[\w'’]){1,20}|[^\s\w]"
 )
+WORDS = regex.compile(r"\p{L}+")
+
+
+def drop_repetitions(text: str) -> str:
+    """Return an answer that was cut off as a loop with each of its sentences once.
+
+    Sentences that differ in numbers only count as the same, and so does one that breaks off.
+    """
+    kept, waiting = "", ""  # waiting are numbers and marks, which go with the sentence that they stand before
+    said: list[str] = []
+    for sentence in cut_sentences(text):
+        words = " ".join(WORDS.findall(sentence.casefold()))
+        waiting += sentence
+        if words:
+            if not any(before.startswith(words) for before in said):
+                kept += waiting
+                said.append(words)
+            waiting = ""
+    return kept.rstrip() or text
 
 
 class LoopReader:

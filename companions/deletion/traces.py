@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.models import ModelCall, SoundCall
 from companions.events import CUT_OFF
-from companions.models import JournalEntry, Prompt, Reply, Waking
+from companions.models import Companion, JournalEntry, Prompt, Reply, Waking
 from companions.replies.checkpoint import Said, seal_and_read
 from companions.replies.finish import finish
 from companions.replies.streams import wipe_streams
@@ -147,7 +147,9 @@ def _scrub_replies(
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
     Prompt.objects.filter(reply__in=shown).delete()
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
-    # Which words a sound was made of is not recorded: clear all of the companion's.
+    # Which words background work sent, or a sound was made of, is not recorded: clear all of the companion's.
+    Companion.objects.filter(pk=companion_id).update(scrubbed_at=timezone.now())
+    ModelCall.objects.filter(companion=companion_id, sent__isnull=False).forget_words()
     SoundCall.objects.filter(companion=companion_id).exclude(said="").update(said="")
     Recall.objects.filter(Q(pk__in=asked) | Q(reply__in=shown, by=Recall.By.TOOL)).update(cue="")
     _wipe_later(list(shown))
@@ -168,6 +170,7 @@ def find_continued(reply_ids: Iterable[UUID]) -> set[UUID]:
 
 def scrub_all(companion_id: UUID) -> None:
     """Clear the provider's words and the Redis streams of a companion that is about to be deleted; its calls are kept."""
+    ModelCall.objects.filter(companion=companion_id, sent__isnull=False).forget_words()
     for calls in (ModelCall.objects, SoundCall.objects):
         calls.filter(companion=companion_id).exclude(said="").update(said="")
     recent = Q(ended_at=None) | Q(ended_at__gt=timezone.now() - settings.PIECES_KEPT)

@@ -34,6 +34,7 @@ from jobs.lease import MAX_ATTEMPTS, RETRY_DELAY, Clock, Lease, note_failures, r
 from memory.learning.answers import Reflection
 from memory.learning.requests import render_reflection_request
 from memory.learning.rules.boilerplate import is_boilerplate
+from memory.learning.rules.evidence import is_parroted
 from memory.learning.rules.grounding import names_in, stands_on
 from memory.learning.rules.secrets import redacted
 from memory.learning.talk import Talk
@@ -218,7 +219,7 @@ def read_feeling(answer: Reflection) -> Feeling:
 
 def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rules: str = "") -> str:
     """Return the grounded ones of the first MAX_SENTENCES sentences, with "…" instead of secrets. It may be empty.
-    Refusals, sentences that only copy the `rules` of the request, and repetitions are left out.
+    Refusals, sentences that only copy the `rules` of the request or the person's words, and repetitions are left out.
 
     A sentence is grounded if each name, number and day in it occurs in the talk, in the text `kept` from before, or
     among the `names` of the two. In languages that capitalise all nouns, as German does, capitals do not mark names.
@@ -234,6 +235,7 @@ def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rule
         sentence
         for sentence in islice(filter(str.strip, sentences), MAX_SENTENCES)
         if not is_boilerplate(sentence, rules)
+        and not is_parroted(sentence, talk)
         and stands_on(sentence.lower() if has_capital_nouns else sentence, talk.lines, kept, names)
     ).strip()
 

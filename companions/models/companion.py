@@ -97,6 +97,8 @@ class Companion(models.Model):
     )
     # Self-concept and profile take the talk up to this time into account; None if they were never revised.
     understood_until = models.DateTimeField(_("understood until"), null=True, blank=True, editable=False)
+    # When something of it was last deleted: what a call of a model showed before is not kept (accounts.limits.usage).
+    scrubbed_at = models.DateTimeField(_("last deletion"), null=True, blank=True, editable=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = CompanionQuerySet.as_manager()

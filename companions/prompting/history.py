@@ -178,6 +178,16 @@ def compose_call(call_id: str, name: str, arguments: str) -> dict[str, Any]:
     return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+def read_arguments(arguments: str) -> dict[str, Any] | None:
+    """Return the arguments of a call; None if they are no JSON object. Small models write the object as a string."""
+    try:
+        given = json.loads(arguments or "{}")
+        given = json.loads(given) if isinstance(given, str) else given
+    except (ValueError, RecursionError):
+        return None
+    return given if isinstance(given, dict) else None
+
+
 def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
     """Return a tool's result as a message to the model."""
     return {
@@ -188,7 +198,7 @@ def compose_tool_result(call_id: str, result: Mapping[str, Any]) -> Line:
 
 
 def render_deeds(said: Spoken) -> list[Line]:
-    """Return the tool calls that succeeded and changed something before the message was said, each with its result.
+    """Return the tool calls that changed something before the message was said, or failed to, each with its result.
 
     Long texts in them are shortened. Each message holds one call, since some chat templates accept only one.
     """
@@ -202,9 +212,18 @@ def render_deeds(said: Spoken) -> list[Line]:
 
 
 def _choose_deeds(said: Spoken) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    for call in said.calls:
-        if call["name"] in DEEDS and "error" not in call["result"]:
-            yield call["name"], _shorten(json.loads(call["arguments"])), _shorten(call["result"])
+    """Yield each call that succeeded; of a tool whose calls all failed, the last one: the model may have said that all
+    is done.
+    """
+    deeds = [call for call in said.calls if call["name"] in DEEDS]
+    succeeded = {call["name"] for call in deeds if "error" not in call["result"]}
+    last = {call["name"]: place for place, call in enumerate(deeds)}
+    for place, call in enumerate(deeds):
+        arguments = _shorten(read_arguments(call["arguments"]) or {})
+        if "error" not in call["result"]:
+            yield call["name"], arguments, _shorten(call["result"])
+        elif call["name"] not in succeeded and last[call["name"]] == place:
+            yield call["name"], arguments, _shorten({"not_done": call["result"]["error"]})
 
 
 def _shorten(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from text.dates import name_day
 from text.strings import block, neutral, one_line, quoted
 
 # Saved with each reply; raise it when the words of the prompt or of a tool change (see test_prompt_words.py).
-TEMPLATE = "turn-20"
+TEMPLATE = "turn-21"
 UNASKED = "Just came to mind, unasked. Speak of it only if it fits, or if it moves you:"
 IN_CALL = (
     "You two are on a call, and your answer is spoken aloud: speak as one talks, in a few short sentences, without lists,"

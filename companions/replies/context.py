@@ -43,7 +43,7 @@ from memory.recall.candidates import MemoryFilter
 from memory.recall.flashbacks import find_flashback, is_flashback_due
 from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
 from memory.recall.query import is_follow_up, split_cue
-from memory.recall.recall import Found, recall, record
+from memory.recall.recall import Found, LeftOut, recall, record
 from memory.recall.traits import is_small_talk
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider
@@ -91,6 +91,7 @@ class TurnContext:
     pinned: PinnedContext = NOTHING_PINNED
     moment: Moment = field(init=False)
     excluded_ids: set[UUID] = field(default_factory=set)
+    left_out: list[LeftOut] = field(default_factory=list)
     mood: float = 0.0
     files: Sequence[tuple[str, bool]] = ()
     texts: Sequence[AttachedText] = ()
@@ -325,13 +326,18 @@ def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: 
         milliseconds,
         reply_id=turn.reply.pk,
         policy=turn.companion.recall_policy,
+        left_out=turn.left_out,
     )
 
 
 def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
-    """Find the memories that bear on the turn's message and are not in its prompt already. Only reads."""
+    """Find the memories that bear on the turn's message and are not in its prompt already, and those that nearly came.
+
+    Only reads.
+    """
     companion, text = turn.companion, turn.message.text
-    recalled = recall(
+    turn.left_out = []
+    found = recall(
         companion.pk,
         cue,
         settings.RECALL_LIMIT + SPARE_MEMORIES,
@@ -344,17 +350,35 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
         filters=MemoryFilter(leaving_out_memories=turn.excluded_ids),
         by_itself=True,
         parts=split_cue(text),
+        left_out=turn.left_out,
     )
-    recalled = [found for found in recalled if folded(found.memory.text) != folded(text)]
+    recalled = [hit for hit in found if folded(hit.memory.text) != folded(text)]
+    _leave_out(turn, Recall.Omission.REPETITION, found, recalled, turn.message.pk)
     if cue != text:
-        recalled = [replace(found, reasons={**found.reasons, "with_talk": True}) for found in recalled]
+        recalled = [replace(hit, reasons={**hit.reasons, "with_talk": True}) for hit in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
     sent = turn.parts.render_system()
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # those that fit
-    recalled = drop_repetitions(recalled, turn.origins, turn.verbatim_ids, pinned)
-    found = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
-    turn.recalled = choose_memories(found, companion, turn.pinned, now, turn.origins)
+    recalled, repeated = drop_repetitions(recalled, turn.origins, turn.verbatim_ids, pinned)
+    turn.left_out += repeated
+    first = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
+    _leave_out(turn, Recall.Omission.RANK, recalled, first)
+    turn.recalled = choose_memories(first, companion, turn.pinned, now, turn.origins)
+    _leave_out(turn, Recall.Omission.ROOM, first, turn.recalled)
+    came = {
+        hit.memory.pk for hit in turn.recalled
+    }  # a flashback may bring what had too little to do with the message
+    turn.left_out = [omission for omission in turn.left_out if omission.memory_id not in came]
+
+
+def _leave_out(
+    turn: TurnContext, reason: Recall.Omission, found: Sequence[Found], kept: Sequence[Found], *repeats: UUID
+) -> None:
+    """Note of the found memories that were not kept that they were left out, and why."""
+    kept_ids = {hit.memory.pk for hit in kept}
+    dropped = [hit.memory.pk for hit in found if hit.memory.pk not in kept_ids]
+    turn.left_out += [LeftOut(id, reason, repeats=repeats) for id in dropped]
 
 
 def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:

@@ -21,6 +21,7 @@ from companions import tools
 from companions.answers.cleaner import AnswerCleaner, Cut, Part
 from companions.answers.emotion_tags import Expressions, Felt
 from companions.answers.lines import Names
+from companions.answers.loops import drop_repetitions
 from companions.answers.markup import TextCall
 from companions.answers.text_calls import QuotedCalls
 from companions.errors import LostOwnershipError
@@ -294,6 +295,8 @@ class Generation:
         meter.wrote = wrote if wrote != given else ""
         if self.cleaner.cut is Cut.LOOP:
             self.cut_code = CUT_AT_LOOP
+            self.said.text = before + drop_repetitions(given)  # a model repeats what it reads in its answers
+            self._send_started()
         elif meter.is_truncated and given.strip() and not calls:
             self.cut_code = CUT_AT_LIMIT
 

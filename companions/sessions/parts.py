@@ -38,7 +38,7 @@ from memory.learning.requests import (
 )
 from memory.learning.revisions import apply_edits, load_holding, load_told_at, weigh_edits
 from memory.learning.rules.boilerplate import is_boilerplate
-from memory.learning.rules.evidence import YES, without_echoes
+from memory.learning.rules.evidence import YES, is_parroted, without_echoes
 from memory.learning.rules.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
 from memory.learning.rules.secrets import redacted, secrets_in
 from memory.learning.rules.sincerity import is_asked_to_be_forgotten
@@ -102,7 +102,8 @@ def draft_diary(material: Material) -> DiaryDraft:
 def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, material: Material) -> Sentences:
     """Return the diary's sentences with their sources, and "doubt" if they may tell something that nobody said.
 
-    Sentences that rest only on echoes, are obviously made up, or tell what the person asked to forget are left out.
+    Sentences that rest only on echoes, are obviously made up, repeat the person's "I …", or tell what the person asked
+    to forget are left out.
     """
     names = material.names
     known, called = [material.persona], list(names.values())
@@ -111,6 +112,7 @@ def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, mat
     for sentence in sourced:
         lines, text = whole.lines_of(sentence.sources), redacted(sentence.text, whole.secrets)
         is_left_out = is_asked_to_be_forgotten(text, whole, called) or is_made_up(text, whole, known, called)
+        is_left_out = is_left_out or is_parroted(text, whole)
         if lines and not is_left_out:
             is_told = tells_what_was_said(sentence.text, whole, known, called)
             is_grounded = bool(grounded([sentence], whole, [], names, known))

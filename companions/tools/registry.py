@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from companions.answers.emotion_tags import without_tags
 from companions.answers.text_calls import ARGUMENTS
 from companions.errors import TimerError
+from companions.prompting.history import read_arguments
 from companions.tools.bounds import FULL, OVERHEAD_TOKENS, count_tokens, count_tokens_left
 from companions.tools.more_tools import GROUPS, MoreTools
 from companions.tools.subjects import waking
@@ -116,15 +117,10 @@ def call(context: ToolContext, name: str, arguments: str, now: datetime) -> dict
 def _tidy_arguments(tool: type[Tool], arguments: str) -> str:
     """Return the arguments, a JSON object, as the model meant them.
 
-    Small models write the object as a string or within another one, "null" for what they leave out, and a list of one
-    text for a text.
+    Small models write the object within another one, "null" for what they leave out, and a list of one text for a text.
     """
-    try:
-        given = json.loads(arguments or "{}")
-        given = json.loads(given) if isinstance(given, str) else given
-    except (ValueError, RecursionError):
-        return arguments
-    if not isinstance(given, dict):
+    given = read_arguments(arguments)
+    if given is None:
         return arguments
     fields = {
         name: field
@@ -161,7 +157,7 @@ def _rename_argument(
     if others or fault["type"] != "missing":
         return None
     known = {each for name, field in tool.model_fields.items() for each in _list_names(name, field)}
-    given = json.loads(arguments or "{}")
+    given = read_arguments(arguments) or {}
     strange = {name for name in given if name not in known}
     if len(strange) != 1:
         return None

@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from memory.admin.absence import explain_absences, list_left_out
 from memory.documents.gists import DONE_WITH
 from memory.models import Document, Embedding, Memory, Page, Recall, Recalled
 from memory.recall.traits import terms
@@ -71,8 +72,17 @@ class MemoryAdmin(PrivateAdmin):
         return marks(memory, names)
 
     def private(self, request: HttpRequest, thing: Memory) -> dict[str, Any]:
-        """Return the memory's terms, sources, related memories and vectors, and a page of the recalls that found it."""
+        """Return the memory's terms, sources, related memories and vectors, a page of the recalls that found it, and one
+        of the later turns that did not.
+        """
         found = thing.recalled.select_related("recall", "memory").order_by("-recall__at", "-pk")
+        turns = thing.companion.recalls.filter(
+            by=Recall.By.TURN, at__gte=thing.learnt_at, reply__isnull=False
+        )
+        others = turns.exclude(found__memory=thing).select_related("reply").prefetch_related("reply__prompts")
+        went_without = Paginator(others.order_by("-at"), RECALLS_PER_PAGE).get_page(
+            request.GET.get("without")
+        )
         return {
             "memory": thing,
             "terms": terms(thing.text, thing.happened_at.astimezone(thing.companion.user.zone)),
@@ -86,6 +96,8 @@ class MemoryAdmin(PrivateAdmin):
             .values("space__model", "space__width")
             .annotate(windows=Count("pk")),
             "found": Paginator(found, RECALLS_PER_PAGE).get_page(request.GET.get("recalls")),
+            "went_without": went_without,
+            "absences": explain_absences(thing, list(went_without)),
         }
 
 
@@ -127,7 +139,8 @@ class RecallAdmin(PrivateAdmin):
     of_reply = link("reply", _("reply"))
 
     def private(self, request: HttpRequest, thing: Recall) -> dict[str, Any]:
-        return {"recall": thing, "found": thing.found.select_related("memory")}
+        found = thing.found.select_related("memory")
+        return {"recall": thing, "found": found, "absences": list_left_out([thing])}
 
 
 @admin.register(Recalled)

@@ -215,6 +215,16 @@ class Recall(models.Model):
         API = "api", _("API")
         OPERATOR = "operator", _("operator")
 
+    class Omission(models.TextChoices):
+        """Why a turn's prompt did not get a memory that nearly came."""
+
+        FLOOR = "floor", _("it had too little to do with what was said")
+        FIT = "fit", _("it fitted less than half as well as the best")
+        RANK = "rank", _("others fitted better")
+        POLICY = "policy", _("the scoring policy let none like it come")
+        REPETITION = "repetition", _("it says the same as something else in the prompt")
+        ROOM = "room", _("the prompt had no room for it")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     companion = models.ForeignKey("companions.Companion", models.CASCADE, related_name="recalls")
     reply = models.ForeignKey(
@@ -225,6 +235,8 @@ class Recall(models.Model):
     at = models.DateTimeField(_("when"))
     milliseconds = models.PositiveIntegerField(_("duration (ms)"))
     policy = models.CharField(_("scoring policy"), max_length=32, blank=True)
+    # Of a turn: the memories that nearly came, as `LeftOut.render` returns them: ids and numbers, no words.
+    left_out = models.JSONField(_("left out"), null=True, blank=True)
 
     objects = OwnedQuerySet["Recall"].as_manager()
 

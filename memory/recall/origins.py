@@ -11,8 +11,8 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import JSONObject
 
 from memory.learning.rules.sincerity import GAME_LINES, is_in_game
-from memory.models import Change, Memory, Page
-from memory.recall.recall import Found
+from memory.models import Change, Memory, Page, Recall
+from memory.recall.recall import Found, LeftOut
 from memory.recall.traits import DENIAL, terms
 from text.strings import folded
 
@@ -118,8 +118,9 @@ class Statement:
 
 def drop_repetitions(
     found: Sequence[Found], origins: Origins, messages: Collection[UUID], texts: Iterable[str]
-) -> list[Found]:
-    """Return the found memories, in their order, without those that repeat what stands in the prompt or each other.
+) -> tuple[list[Found], list[LeftOut]]:
+    """Return the found memories, in their order, without those that repeat what stands in the prompt or each other; and
+    those, with the ids of what each repeats.
 
     `messages` (ids) and `texts` stand in the prompt. A memory is dropped if one of the texts says all of it, and a
     learnt one, unless it is an insight, also if all messages behind it stand there. Of a learnt memory and a line that
@@ -128,23 +129,29 @@ def drop_repetitions(
     """
     in_prompt = [Statement.of(text) for text in texts]
     kept: list[tuple[Found, Statement]] = []
+    repeated: dict[UUID, Iterable[UUID]] = {}
     for hit in found:
         sources = origins.sources.get(hit.memory.pk, frozenset())
-        if sources and sources <= set(messages) and hit.memory.kind not in Memory.SUMMARIES:
-            continue
         statement = Statement.of(hit.memory.text)
-        if any(statement.is_within(other) for other in in_prompt):
-            continue
-        if not any(
-            statement == other and len({hit.memory.speaker, before.memory.speaker} - {""}) < 2
+        same = [
+            before.memory.pk
             for before, other in kept
-        ):
+            if statement == other and len({hit.memory.speaker, before.memory.speaker} - {""}) < 2
+        ]
+        if sources and sources <= set(messages) and hit.memory.kind not in Memory.SUMMARIES:
+            repeated[hit.memory.pk] = sources
+        elif same or any(statement.is_within(other) for other in in_prompt):
+            repeated[hit.memory.pk] = same
+        else:
             kept.append((hit, statement))
-    return _drop_pairs([hit for hit, _ in kept], origins)
+    repeated |= _find_pairs([hit for hit, _ in kept], origins)
+    return [hit for hit, _ in kept if hit.memory.pk not in repeated], [
+        LeftOut(id, Recall.Omission.REPETITION, repeats=tuple(ids)) for id, ids in repeated.items()
+    ]
 
 
-def _drop_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
-    """Return the found memories without lines whose cue terms the memories learnt from them have too, or vice versa."""
+def _find_pairs(found: Sequence[Found], origins: Origins) -> dict[UUID, Iterable[UUID]]:
+    """Return the lines whose cue terms the memories learnt from them have too, or vice versa, each with what tells it."""
     place = {hit.memory.pk: number for number, hit in enumerate(found)}
     lines = {hit.memory.message_id: hit for hit in found if hit.memory.message_id}
     learnt: dict[UUID, list[Found]] = defaultdict(list)
@@ -152,16 +159,18 @@ def _drop_pairs(found: Sequence[Found], origins: Origins) -> list[Found]:
         if hit.memory.kind not in Memory.SUMMARIES:
             for message_id in origins.sources.get(hit.memory.pk, frozenset()) & lines.keys():
                 learnt[message_id].append(hit)
-    dropped: set[UUID] = set()
+    dropped: dict[UUID, Iterable[UUID]] = {}
     for message_id, facts in learnt.items():
         line = lines[message_id]
         is_told = _matched(line) <= _matched(*facts)
         is_first = place[line.memory.pk] < min(place[fact.memory.pk] for fact in facts)
         if is_told and (_matched(*facts) or not is_first):
-            dropped.add(line.memory.pk)
+            dropped[line.memory.pk] = [fact.memory.pk for fact in facts]
         else:
-            dropped |= {fact.memory.pk for fact in facts if _matched(fact) <= _matched(line)}
-    return [hit for hit in found if hit.memory.pk not in dropped]
+            dropped |= {
+                fact.memory.pk: [line.memory.pk] for fact in facts if _matched(fact) <= _matched(line)
+            }
+    return dropped
 
 
 def _matched(*found: Found) -> set[str]:

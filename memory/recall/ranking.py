@@ -40,12 +40,13 @@ FEW_TERMS = 0.5  # a message that says hardly anything is matched by anything: s
 @dataclass(frozen=True, slots=True)
 class Floor:
     """Which of n memories may come to mind unasked (`is_above`), how much each bears on the cue (`bearing`, 0 to 1),
-    and how many may come at most.
+    the `least` that it must bear, and how many may come at most.
     """
 
     bearing: Values
     is_above: NDArray[np.bool_]
     limit: int
+    least: float
 
 
 def measure_floor(cue: Cue, found: Relevance, candidates: CandidateSet, everyday: float, limit: int) -> Floor:
@@ -56,11 +57,11 @@ def measure_floor(cue: Cue, found: Relevance, candidates: CandidateSet, everyday
     """
     bearing = _measure_bearing(cue, found.words, candidates, everyday)
     if not (found.can_come & (bearing >= SURE)).any():
-        return Floor(bearing, found.can_come & (bearing >= LIKELY), min(limit, MAX_LIKELY))
+        return Floor(bearing, found.can_come & (bearing >= LIKELY), min(limit, MAX_LIKELY), LIKELY)
     is_above = found.can_come & (bearing >= LEAST)
     fits = np.sort(found.fit[is_above])[::-1]
     least = min(SHARE_OF_BEST * fits[0], fits[min(ALWAYS, len(fits)) - 1])
-    return Floor(bearing, is_above & (found.fit >= least), limit)
+    return Floor(bearing, is_above & (found.fit >= least), limit, LEAST)
 
 
 def _measure_bearing(cue: Cue, words: WordMatch, candidates: CandidateSet, everyday: float) -> Values:

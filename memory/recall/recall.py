@@ -13,14 +13,15 @@ from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.models import Memory, Recall, Recalled
 from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, hash_term, load_candidates
 from memory.recall.query import NOBODY, Cue, Names, parse_cue
-from memory.recall.ranking import MAX_FOUND, Candidate, find_best, look_at, measure_floor, rank
-from memory.recall.relevance import measure_relevance
-from memory.recall.traits import terms
+from memory.recall.ranking import MAX_FOUND, Candidate, Floor, best, find_best, look_at, measure_floor, rank
+from memory.recall.relevance import Relevance, measure_relevance
+from memory.recall.traits import Trait, terms
 from memory.scoring import DEFAULT, Policy, by_name, in_mood
 from memory.scoring.policy import Kith
 from text.strings import storable
 
 MAX_HITS = 2000
+MAX_NEAR_MISSES = 8
 LEARNT = [kind for kind in Memory.Kind if kind not in Memory.MIRRORS]
 
 
@@ -31,6 +32,27 @@ class Found:
     memory: Memory
     score: float
     reasons: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A memory (its id) that a recall did not bring into the prompt, and why.
+
+    `bearing` is how much it bore on the cue, where that counted, and `least` what was asked of it. `repeats` are the ids
+    of the memories and messages whose words it says again; a repetition without them is one of what is always in mind.
+    """
+
+    memory_id: UUID
+    reason: Recall.Omission
+    bearing: float | None = None
+    least: float | None = None
+    repeats: tuple[UUID, ...] = ()
+
+    def render(self) -> dict[str, Any]:
+        """Return the row's JSON, without what is empty."""
+        told = {"bearing": self.bearing, "least": self.least, "repeats": [str(id) for id in self.repeats]}
+        given = {name: value for name, value in told.items() if value not in (None, [])}
+        return {"memory": str(self.memory_id), "reason": self.reason.value, **given}
 
 
 def recall(
@@ -49,6 +71,7 @@ def recall(
     by_itself: bool = False,
     by_content: bool = False,
     parts: Sequence[str] = (),
+    left_out: list[LeftOut] | None = None,
 ) -> list[Found]:
     """Return at most `limit` (0 to 100) memories of the companion that the cue brings to mind, best first.
 
@@ -63,7 +86,8 @@ def recall(
     leaves out what does not bear on the cue (memory.recall.ranking), and may return nothing. `by_content` is for pages
     and talks: it ranks by what each says alone, not by who says it where, and without a policy. `parts` are sentences
     of the cue (memory.recall.query.split_cue, and embedded with it) that are searched for one by one as well; a memory
-    gets the score and reasons of the one that it fits best.
+    gets the score and reasons of the one that it fits best. `left_out`, if given, takes the memories that nearly came
+    `by_itself`.
 
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
     `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
@@ -92,17 +116,20 @@ def recall(
             floor = measure_floor(asked.cue, relevant, asked.candidates, everyday, limit)
         found.append((asked, relevant, floor, find_best(asked.candidates, relevant, scored_by, floor)))
     looked_at = look_at(candidates, filters, {place for *_, places in found for place in places})
-    best: dict[UUID, Candidate] = {}
+    likeliest: dict[UUID, Candidate] = {}
     for asked, relevant, floor, places in found:
         for candidate in rank(
             places, looked_at, asked.candidates, relevant, scored_by, when, offset + limit, floor
         ):
             id = candidate.memory.pk
-            if id not in best or candidate.score > best[id].score:
-                best[id] = candidate
-    ranked = list(best.values())
+            if id not in likeliest or candidate.score > likeliest[id].score:
+                likeliest[id] = candidate
+    ranked = list(likeliest.values())
     if len(every) > 1:
         ranked.sort(key=lambda candidate: -candidate.score)
+    if left_out is not None:
+        floors = [(relevant, floor) for _, relevant, floor, _ in found if floor]
+        left_out += _find_near_misses(candidates, floors, ranked[: offset + limit], offset + limit)
     return [
         Found(memory, round(score, 4), reasons) for memory, score, reasons in ranked[offset : offset + limit]
     ]
@@ -127,6 +154,33 @@ def _ask_parts(
         elif part in vector.parts:
             means = CueVector(vector.space, vector.parts[part])
             yield _Asked(cue, means, candidates.compare_with_part(part))
+
+
+def _find_near_misses(
+    candidates: CandidateSet, floors: Sequence[tuple[Relevance, Floor]], came: Sequence[Candidate], most: int
+) -> list[LeftOut]:
+    """Return the memories that fit the cue, or a sentence of it, best among those that did not come.
+
+    Questions and small talk, which never come by themselves, are left out.
+    """
+    if not floors:
+        return []
+    bearing = np.max([floor.bearing for _, floor in floors], axis=0)
+    fit = np.max([np.where(found.can_come, found.fit, -np.inf) for found, _ in floors], axis=0)
+    tells = candidates.index.traits & Trait.TELLS_NOTHING == 0
+    came_ids = {candidate.memory.pk for candidate in came}
+    nearest = best(fit, tells & candidates.may_come, MAX_NEAR_MISSES + len(came))
+    misses = []
+    for place, id in zip(nearest, candidates.ids_of(nearest), strict=True):
+        floor = max((floor for _, floor in floors), key=lambda floor: float(floor.bearing[place]))
+        if any(floor.is_above[place] for _, floor in floors):
+            is_full = len(came) >= min(most, floor.limit)
+            reason = Recall.Omission.RANK if is_full else Recall.Omission.POLICY
+        else:
+            reason = Recall.Omission.FLOOR if bearing[place] < floor.least else Recall.Omission.FIT
+        if id not in came_ids:
+            misses.append(LeftOut(id, reason, round(float(bearing[place]), 3), floor.least))
+    return misses[:MAX_NEAR_MISSES]
 
 
 def choose_policy(policy: Policy | str, mood: float, *, has_vector: bool) -> Policy:
@@ -155,8 +209,9 @@ def record(
     reply_id: UUID | None = None,
     policy: str = DEFAULT,
     offset: int = 0,
+    left_out: Sequence[LeftOut] | None = None,
 ) -> Recall:
-    """Store the recall with what it found, in ranks that are counted on from `offset`."""
+    """Store the recall with what it found, in ranks that are counted on from `offset`, and with what was left out."""
     kept = Recall.objects.create(
         companion_id=companion_id,
         by=by,
@@ -165,6 +220,7 @@ def record(
         milliseconds=milliseconds,
         reply_id=reply_id,
         policy=policy,
+        left_out=None if left_out is None else [omission.render() for omission in left_out],
     )
     Recalled.objects.bulk_create(
         Recalled(recall=kept, memory=hit.memory, rank=rank, score=hit.score, reasons=hit.reasons)

@@ -196,7 +196,10 @@ def _neutralise_json(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Metered:
-    """One call of a provider: its address, model, tokens sent and received, duration, and error if it failed."""
+    """One call of a provider: its address, model, tokens sent and received, duration, and error if it failed.
+
+    Of a chat model, also the messages as `sent`, and what was `received`: `text`, `thought` and `calls`, if any.
+    """
 
     provider: str
     model: str
@@ -206,6 +209,8 @@ class Metered:
     error: "ProviderError | None" = None
     completion_tokens: int = 0
     cached_tokens: int = 0
+    sent: Sequence[Mapping[str, Any]] | None = None
+    received: Mapping[str, Any] | None = None
 
 
 _meter: ContextVar[list[Metered] | None] = ContextVar("meter", default=None)

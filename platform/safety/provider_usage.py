@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Aggregate, Count, F, FloatField, Q, Sum
 from django.db.models.functions import TruncHour
 
-from accounts.models import ModelCall, SoundCall
+from accounts.models import ModelCall, SoundCall, User
 from providers.chat_provider import describe
 from providers.models import Provider
 
@@ -52,11 +52,14 @@ class ModelUse:
     cost: Decimal | None
 
 
-def load_last_month(now: datetime) -> list[ModelUse]:
-    """Return the use of each chat or embedding model in the last `SHOWN_DAYS` days, the largest first."""
+def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]:
+    """Return the use of each chat or embedding model, by the person or by all, in the last `SHOWN_DAYS` days, the
+    largest first.
+    """
     rows = {(describe(row).base_url, row.model): row for row in Provider.objects.all()}
+    calls = ModelCall.objects.owned_by(person) if person else ModelCall.objects.all()
     uses = (
-        ModelCall.objects.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
+        calls.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
         .values_list("model", "provider")
         .annotate(
             requests=Count("pk"),

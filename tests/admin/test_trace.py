@@ -44,6 +44,7 @@ def test_a_replys_page_shows_its_whole_trace(desk: Client, scene: Scene) -> None
         "40 ms",
         "700 ms",
         "1500 ms",
+        "until then 321 ms for the model and its queue, 0 ms for tools, 379 ms for Kith itself",
         "2 messages, as in the round before",
         page(scene.fact),
         page(scene.recall),
@@ -88,6 +89,21 @@ def test_a_reply_that_has_only_been_asked_for_has_its_page(desk: Client, scene: 
     assert "No recall took place." in shown(desk, page(waiting))
 
 
+def test_a_call_of_background_work_shows_what_was_sent_and_what_came_back(desk: Client, scene: Scene) -> None:
+    call = ModelCall.objects.get(pk=scene.call.pk)
+    call.sent, call.received = (
+        [{"role": "user", "content": f"Learn <{MARKER}>"}],
+        {"text": f"{MARKER} learnt"},
+    )
+    call.reply, call.purpose = None, ModelCall.Purpose.LEARNING
+    call.save()
+    text = shown(desk, page(call))
+    assert f"Learn <{MARKER}>" in text
+    assert f"{MARKER} learnt" in text
+    ModelCall.objects.filter(pk=call.pk).forget_words()
+    assert "No longer kept" in shown(desk, page(call))
+
+
 def test_what_a_person_wrote_is_text_and_nothing_else(desk: Client, scene: Scene) -> None:
     message = ask(scene.companion, "<script>alert(1)</script>", NOON)
     raw = desk.get(page(message)).content.decode()
@@ -103,7 +119,8 @@ def test_stretches_add_up(scene: Scene) -> None:
 
 def test_json_in_a_string_is_opened_and_other_text_is_left() -> None:
     assert pretty('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
-    assert pretty("not json") == "not json"
+    for text in ("not json", "[" * 3_000):
+        assert pretty(text) == text
 
 
 def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: Scene) -> None:
@@ -117,6 +134,18 @@ def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: S
     assert f"Do you remember my {MARKER}?" in text
     assert page(scene.recall) in text
     assert page(scene.reply) in text
+
+
+def test_the_pages_of_answer_and_memory_say_why_it_went_without_it(desk: Client, scene: Scene) -> None:
+    other = keep_fact(scene.companion.pk, f"Alice feeds the {MARKER} leaves.", NOON, NOON)
+    left_out = [{"memory": str(other.pk), "reason": "floor", "bearing": 0.06, "least": 0.2}]
+    Recall.objects.filter(pk=scene.recall.pk).update(left_out=left_out)
+    reason = "It had too little to do with what was said"
+    assert reason in shown(desk, page(other))
+    assert page(scene.reply) in shown(desk, page(other))
+    for thing in (scene.reply, scene.recall):
+        assert reason in shown(desk, page(thing))
+        assert page(other) in shown(desk, page(thing))
 
 
 def test_a_memorys_recalls_come_in_pages(desk: Client, scene: Scene) -> None:

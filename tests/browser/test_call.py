@@ -234,6 +234,25 @@ def test_an_answer_that_is_cut_off_on_the_way_is_told(microphone: Any) -> None:
     expect(begin(person).locator("#call-trouble")).to_have_text("It was cut off.")
 
 
+def test_what_was_refused_is_not_said_to_be_in_the_talk(microphone: Any) -> None:
+    person = microphone(("silence", 3), ("voice", 1.2), ("silence", 60))
+
+    def refuse(route: WebSocketRoute) -> None:
+        def answer(message: str | bytes) -> None:
+            if isinstance(message, str) and "call.utterance" in message:
+                said = {"client_id": json.loads(message)["client_id"], "code": "no_tokens_left"}
+                route.send(json.dumps({"type": "error", "detail": "The allowance is used up.", **said}))
+
+        route.on_message(answer)
+
+    person.page.route_web_socket("**/call/", refuse)
+    page = begin(person)
+    expect(page.locator("#call-trouble")).to_have_text("The allowance is used up.")
+    expect(page.locator("#call")).to_have_attribute("data-state", "listening")
+    page.get_by_role("button", name="Hang up").click()
+    expect(page.locator("#call-state")).to_contain_text("except for what did not get through")
+
+
 def test_without_a_microphone_it_is_said_what_to_do(browser: Browser, live: Live) -> None:
     context = browser.new_context(locale="en-GB", reduced_motion="reduce", service_workers="block")
     page = begin(Person.signed_in(context.new_page(), live))

@@ -44,14 +44,6 @@ def key(page: Page) -> str:
     return page.url.split("/companions/")[1].split("/")[0]
 
 
-def confirm(page: Page) -> None:
-    """Press the dialog's button, once htmx has taken it over."""
-    button = page.get_by_role("dialog").get_by_role("button", name="Delete")
-    button.focus()
-    expect(page.locator("#dialog-place .htmx-added")).to_have_count(0)
-    button.press("Enter")
-
-
 def test_in_a_talk_the_focus_stays_with_what_is_worked_at(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page
@@ -87,7 +79,7 @@ def test_in_a_talk_the_focus_stays_with_what_is_worked_at(person: Person, live: 
     expect(more).to_be_focused()
     more.press("Enter")
     page.locator(".menu[open]").get_by_role("link", name="Delete").press("Enter")
-    confirm(page)
+    page.get_by_role("dialog").get_by_role("button", name="Delete").press("Enter")
     expect(page.locator("#announcer")).to_have_text("Deleted.")
     expect(page.locator("#message")).to_be_focused()
 
@@ -104,7 +96,7 @@ def test_in_the_memories_the_focus_goes_on_to_what_comes_next(person: Person, li
 
     memories.nth(2).get_by_role("link", name="Delete").press("Enter")
     third = memories.nth(3).get_attribute("id")
-    confirm(page)
+    page.get_by_role("dialog").get_by_role("button", name="Delete").press("Enter")
     expect(page.locator(f"#{third} :focus")).to_have_count(1)
     expect(page.locator("#announcer")).to_have_text("Deleted.")
 

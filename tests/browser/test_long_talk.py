@@ -239,6 +239,25 @@ def test_a_talk_that_was_left_open_marks_what_has_come_meanwhile(person: Person,
     expect(page.locator(".new-since")).to_have_count(0)
 
 
+# As the browser tells of a scroll, but only in its next frame, before which a message may come.
+GROW = """() => {
+  const turn = document.querySelector("#turns .turn");
+  turn.after(turn.cloneNode(true));
+  dispatchEvent(new Event("scroll"));
+}"""
+
+
+def test_who_is_at_the_end_stays_there_though_a_message_comes_before_the_scroll_to_it_is_told(
+    person: Person,
+) -> None:
+    person.make_companion(greeting="A line.\n\n" * 60 + "The end.")
+    end = person.page.get_by_text("The end.").last
+    expect(end).to_be_in_viewport()
+    person.page.evaluate(GROW)
+    expect(end).to_be_in_viewport()
+    expect(person.page.locator("#latest")).to_be_hidden()
+
+
 def test_the_line_above_what_is_new_goes_with_the_only_message_below_it(person: Person) -> None:
     page, path = person.page, person.create_companion()
     person.live.run(COME.replace("COMPANION", path.split("/")[2]).replace("NUMBER", "0"))

@@ -4,7 +4,6 @@ What workers do is done here by a process: it runs the very functions of their t
 """
 
 import base64
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -39,13 +38,6 @@ embed_in_turn(60)
 """
 
 
-@pytest.fixture
-def working(live: Live) -> Iterator[None]:
-    """A process beside the web one in which pasts come in and are undone."""
-    with live.working(WORKING):
-        yield
-
-
 def test_text_that_is_not_understood_is_read_by_a_pattern_that_is_typed(person: Person, page: Page) -> None:
     person.visit("/companions/new/")
     text = b"Odo >> The stove stays off: it rains.\nAlice >> Then wear the coat.\nOdo >> Both of us.\n"
@@ -67,8 +59,9 @@ def test_text_that_is_not_understood_is_read_by_a_pattern_that_is_typed(person: 
     expect(figures).to_contain_text("Alice (you) Then wear the coat.")
 
 
-@pytest.mark.usefixtures("working")
-def test_a_dropped_past_is_looked_at_remembered_found_and_undone(person: Person, page: Page) -> None:
+def test_a_dropped_past_is_looked_at_remembered_found_and_undone(
+    person: Person, page: Page, live: Live
+) -> None:
     person.visit("/companions/new/")
     page.evaluate(DROP, ["chat.jsonl", base64.b64encode(FILE).decode()])
     page.wait_for_url("**/companions/new/past/*/")
@@ -82,16 +75,18 @@ def test_a_dropped_past_is_looked_at_remembered_found_and_undone(person: Person,
     page.get_by_role("radio", name="Alice").check()
     page.get_by_role("button", name="Remember this").click()
     page.wait_for_url("**/settings/pasts/")
-    expect(page.locator("#imports")).to_contain_text("All of it can be recalled.", timeout=DONE_MS)
-    expect(page.locator("#announcer")).to_have_text("All of it can be recalled.")
-    page.get_by_role("link", name="Find it in the talk").click()
-    page.get_by_role("searchbox").fill("stove")
-    page.get_by_role("searchbox").press("Enter")
-    expect(page.locator("main")).to_contain_text("hides under the stove")
-    person.go("Settings", "Earlier talk")
-    unwritten = page.get_by_text("can recall what was said, but")
-    expect(unwritten).to_be_visible()
-    page.get_by_role("link", name="Undo").click()
-    page.get_by_role("button", name="Undo it").click()
-    expect(page.get_by_text("Nothing yet. Add a file below")).to_be_visible(timeout=DONE_MS)
-    expect(unwritten).to_have_count(0)
+    expect(page.get_by_label("Messages that can be recalled")).to_be_visible()
+    with live.working(WORKING):  # now that the page waits for it, and will announce its end
+        expect(page.locator("#imports")).to_contain_text("All of it can be recalled.", timeout=DONE_MS)
+        expect(page.locator("#announcer")).to_have_text("All of it can be recalled.")
+        page.get_by_role("link", name="Find it in the talk").click()
+        page.get_by_role("searchbox").fill("stove")
+        page.get_by_role("searchbox").press("Enter")
+        expect(page.locator("main")).to_contain_text("hides under the stove")
+        person.go("Settings", "Earlier talk")
+        unwritten = page.get_by_text("can recall what was said, but")
+        expect(unwritten).to_be_visible()
+        page.get_by_role("link", name="Undo").click()
+        page.get_by_role("button", name="Undo it").click()
+        expect(page.get_by_text("Nothing yet. Add a file below")).to_be_visible(timeout=DONE_MS)
+        expect(unwritten).to_have_count(0)

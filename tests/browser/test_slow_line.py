@@ -54,7 +54,7 @@ def test_who_scrolls_back_before_the_scripts_come_stays_there(person: Person, pa
     expect(page.locator("#message")).to_be_in_viewport()
     page.mouse.move(200, 300)
     page.mouse.wheel(0, -600)
-    page.wait_for_function(f"{TO_END} > 500")
+    page.wait_for_function(f"() => {TO_END} > 500")
     held[0].continue_()
     expect(page.locator("#send")).to_be_enabled()
     expect(page.locator("#latest")).to_be_visible()

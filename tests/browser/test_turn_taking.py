@@ -1,4 +1,4 @@
-"""Whose turn it is in a call when a voice fails: the page's own script, with a voice and a line that a test plays."""
+"""Whose turn it is in a call, also when a voice fails: the page's own script, with a voice that a test plays."""
 
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ PLAY = """([source, steps]) => import(source).then(({ TurnTaking }) => {
   }
   class Line extends EventTarget {
     isOpen = true;
+    count = 0;
+    say() { return `u${(this.count += 1)}`; }
     heard(id, until) { told.push(`heard ${id} to ${until}`); }
   }
   const transcript = {
@@ -29,6 +31,9 @@ PLAY = """([source, steps]) => import(source).then(({ TurnTaking }) => {
       if (name === "text") texts[detail[0]] = detail[1];
       else if (name === "answer") turns.say("replies", detail);
       else if (name === "interrupt") turns.begins();
+      else if (name === "ends") turns.ends(null, "en");
+      else if (name === "saved") turns.saved(detail[0], { id: detail[1] });
+      else if (name === "nothing") turns.nothing(detail);
       else voice.dispatchEvent(new CustomEvent(name, { detail }));
     }
   } };
@@ -117,3 +122,33 @@ def test_a_voice_that_keeps_one_waiting_for_its_failure_is_not_tried_again(page:
     page.clock.run_for(60_000)
     play(page, fails(1))
     assert told(page) == ["show A", "voiceless No voice."]
+
+
+def test_a_voice_whose_limit_is_reached_is_not_tried_again(page: Page) -> None:
+    begin(page, ["answer", "A"], ["failed", {"number": 0, "code": "no_speech_left", "detail": "Used up."}])
+    assert told(page) == ["say A from 0", "show A", "voiceless Used up."]
+
+
+SPEAKS = [["interrupt", None], ["ends", None]]
+PAUSES = {
+    "understood only after the person went on": [
+        *SPEAKS,
+        ["interrupt", None],
+        ["saved", ["u1", "A"]],
+        ["ends", None],
+    ],
+    "understood after the rest was said": [*SPEAKS, *SPEAKS, ["saved", ["u1", "A"]]],
+    "answered as the person went on": [*SPEAKS, ["saved", ["u1", "A"]], *SPEAKS],
+}
+
+
+@pytest.mark.parametrize("steps", PAUSES.values(), ids=PAUSES)
+def test_who_pauses_for_thought_hears_one_answer_to_all_of_it(page: Page, steps: list[Any]) -> None:
+    begin(page, *steps, ["saved", ["u2", "B"]], BEGUN_0, ["done", None])
+    assert [one for one in told(page) if one != "say A from 0"] == ["heard A to 0", "say B from 0", "show B"]
+
+
+@pytest.mark.parametrize("steps", PAUSES.values(), ids=PAUSES)
+def test_a_cough_after_what_was_said_takes_nothing_from_its_answer(page: Page, steps: list[Any]) -> None:
+    begin(page, *steps, ["nothing", "u2"], BEGUN_0, ["done", None])
+    assert told(page)[-2:] == ["say A from 0", "show A"]

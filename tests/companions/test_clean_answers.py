@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from companions.answers.cleaner import AnswerCleaner, Part, clean_text
 from companions.answers.emotion_tags import Felt
 from companions.answers.lines import Names
+from companions.answers.loops import drop_repetitions
 from companions.answers.markup import TextCall
 from companions.answers.text_calls import NAMED, QuotedCalls
 from providers.chat.events import Thought
@@ -117,6 +118,14 @@ def test_circles_that_are_not_in_step_are_a_loop(size: int) -> None:
     cleaned = clean(" ".join(CIRCLES[number] for number in order), size)
     assert cleaned.cut == "loop"
     assert len(cleaned.text) < 1200
+
+
+def test_of_a_loop_each_sentence_stays_once() -> None:
+    glad, soup = "I am glad. You first came on 3 May.", "I had soup, Ana."
+    assert drop_repetitions(f"{glad}\n\n{soup} {glad}\n{soup}\nYou first ca") == f"{glad}\n\n{soup}"
+    assert drop_repetitions("1. 我很好。\n2. 我很好。\n3. 你呢？\n4. ") == "1. 我很好。\n3. 你呢？"
+    assert drop_repetitions("so so so") == "so so so"
+    assert clean_text("I love you. " * 300, NOOR_AND_ANA)[0] == "I love you."
 
 
 def test_an_answer_that_is_cut_while_it_goes_round_is_a_loop() -> None:

@@ -114,3 +114,16 @@ async def test_what_a_tool_found_cannot_pass_for_a_block_of_kiths(
     (tool,) = [line for line in prompts[-1].messages if line["role"] == "tool"]
     assert "Otters" in tool["content"]
     assert "</kith-context>" not in tool["content"]
+
+
+async def test_the_talk_goes_on_after_a_call_whose_arguments_are_a_string(
+    alice: User, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    call = calling(("remember", json.dumps('{"text": "They like tea."}')))
+    rehearsal.script(call, {"answer": "Kept."}, {"answer": "You do."})
+    async with connected(alice, mira) as socket:
+        for text in ("I like tea.", "Do I like tea?"):
+            await socket.send("message.send", text=text, client_id=text)
+            assert (await socket.until(*ENDINGS, seconds=20))[-1]["type"] == "reply.done"
+    sent = str(rehearsal.requests()[-1]["messages"])
+    assert '{"text": "They like tea."}' in sent

@@ -112,6 +112,28 @@ def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() 
     assert [line["role"] for line in render_history(history[1:], UTC)] == ["assistant", "user", "assistant"]
 
 
+def test_what_an_answer_could_not_do_is_known_later() -> None:
+    """Small models say that all is done although the tool refused."""
+    refused = used(
+        "set_timer", {"error": "schedule: is in the past"}, schedule="once:1999-01-01 09:00", text="tea"
+    )
+    broken = {
+        **refused,
+        "name": "note",
+        "arguments": "no JSON",
+        "result": {"error": "arguments: Invalid JSON"},
+    }
+    history = [
+        spoken("user", "Remind me of the tea.", NOON),
+        spoken("assistant", "I'll remind you!", NOON)._replace(calls=[refused, refused, broken]),
+    ]
+    _asked, call, given, second, other, _answer = render_history(history, UTC)
+    assert "1999" in str(call["tool_calls"])
+    assert json.loads(str(given["content"])) == {"not_done": "schedule: is in the past"}
+    assert "no JSON" not in str(second["tool_calls"])
+    assert json.loads(str(other["content"])) == {"not_done": "arguments: Invalid JSON"}
+
+
 def test_what_was_done_takes_its_room() -> None:
     said = [spoken("assistant", "I'll remind you!", NOON), spoken("user", "Remind me.", NOON)]
     done = [said[0]._replace(calls=[SET]), said[1]]

@@ -22,7 +22,7 @@ from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
 from providers.tokens import estimate
 
-WORDS = ("turn-20", "d54d36302fab")
+WORDS = ("turn-21", "22429f27686d")
 NOW = datetime(2026, 5, 5, 12, tzinfo=ZoneInfo("Europe/Berlin"))
 ID = UUID(int=7)
 
@@ -86,6 +86,7 @@ def sample_parts() -> PromptParts:
 
 def test_other_words_are_another_template() -> None:
     call = {"id": "1", "name": "note", "arguments": '{"text": "tired"}', "result": {"noted": "tired"}}
+    failed = {**call, "name": "remember", "result": {"error": "text: is empty"}}
     history = [
         said("assistant", "Are you up?", 31, is_unprompted=True),
         said("user", "Hello", 30),
@@ -94,7 +95,7 @@ def test_other_words_are_another_template() -> None:
             "Hello!",
             20,
             emotions=[{"at": 0, "emotion": "happy", "intensity": 0.6}],
-            calls=[call],
+            calls=[call, failed],
         ),
         said("assistant", "Still there?", 10),
         said("system", "Your timer rang.", 9),

@@ -10,6 +10,7 @@ from companions.memories.reasons import describe_reasons
 from companions.models import Companion, Prompt
 from companions.pasts.log_import import Line, import_log
 from jobs.background import in_thread
+from memory.admin.absence import Absence, explain_absences, list_left_out
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
 from memory.store import keep_fact
@@ -64,6 +65,17 @@ def chat_on(companion: Companion, turns: int) -> None:
 def remembered(prompt: list[dict[str, Any]]) -> str:
     """What the prompt says of what came to mind."""
     return str(prompt[-1]["content"]).partition("Remembered:\n")[2].partition("</kith-context>")[0]
+
+
+def load_left_out(companion: Companion) -> dict[str, Absence]:
+    """What the newest turn left out, by the text of each memory."""
+    recall = Recall.objects.filter(companion=companion).latest("at")
+    return {absence.memory.text: absence for absence in list_left_out([recall])}
+
+
+def why_not(text: str, recall: Recall) -> str:
+    (absence,) = explain_absences(Memory.objects.get(text=text), [recall])
+    return str(absence.why)
 
 
 async def test_what_was_shown_comes_again_and_small_talk_brings_nothing(
@@ -186,6 +198,28 @@ async def test_what_is_pinned_in_the_prompt_is_not_remembered_beside(as_alice: A
         await in_thread(as_alice.call, "PUT", path, {"text": "Alice is allergic to walnuts, badly."})
     ).status_code < 300
     assert fact.text not in remembered(await say(as_alice, mira, "And may I eat walnuts now?"))
+
+
+async def test_why_an_answer_went_without_a_memory_is_noted(as_alice: Api, mira: Companion) -> None:
+    """Others fitted better; it is pinned; it was in the talk as sent; it has too little to do with it."""
+    await say(as_alice, mira, "Lena came by.")
+    for number in range(12):
+        await in_thread(keep_fact, mira.pk, f"Tiago owns bicycle number {number}.", NOW, NOW)
+    shown = remembered(await say(as_alice, mira, "Which bicycles does Tiago own?")).count("bicycle number")
+    bicycles = await in_thread(load_left_out, mira)
+    reasons = [str(one.why) for text, one in bicycles.items() if text.startswith("Tiago owns bicycle")]
+    assert reasons == ["others fitted better"] * (12 - shown)
+
+    fact = await in_thread(keep_fact, mira.pk, "Alice is allergic to walnuts.", NOW, NOW)
+    path = f"/companions/{mira.pk}/slots/allergies"
+    await in_thread(as_alice.call, "PUT", path, {"text": "Alice is allergic to walnuts, badly."})
+    await say(as_alice, mira, "May I eat walnuts?")
+    pinned = (await in_thread(load_left_out, mira))[fact.text]
+    assert pinned.why == "it says the same as something else in the prompt"
+    assert "Alice is allergic to walnuts, badly." in pinned.line
+    assert await in_thread(why_not, "Lena came by.", pinned.recall) == "it was in the prompt already"
+    small_talk = "it only asks or makes small talk, which never comes by itself"
+    assert await in_thread(why_not, SAID[3], pinned.recall) == small_talk
 
 
 async def test_a_memory_counts_once_in_a_session_however_often_it_is_shown(

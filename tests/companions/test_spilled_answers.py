@@ -32,7 +32,7 @@ SPOKEN = {
         *("what a tool gave at the end", "its own name twice", "its own header", "reasoning without an end"),
         *("reasoning within reasoning", "reasoning of Harmony", "a block", "a lone end of a block"),
         *("an emotion in brackets within", "half a token", "a broken call", "lines of the context"),
-        *("a loop", "a loop of one letter", "a loop in Chinese"),
+        "a loop of one letter",
     )
 }
 MEANT = {name: KEPT[name] for name in ("a letter that is quoted", "a table", "code", "a song", "a link")}
@@ -70,11 +70,7 @@ async def test_nothing_that_is_spilled_is_shown_kept_or_read_again(
             message = await in_thread(
                 Message.objects.select_related("memory").get, pk=frames[-1]["message"]["id"]
             )
-            told = (
-                shown(frames).rstrip(),
-                frames[-1]["message"]["text"].rstrip(),
-                message.memory.text.rstrip(),
-            )
+            told = (shown(frames).rstrip(), frames[-1]["message"]["text"], message.memory.text)
             assert told == (text.rstrip(),) * 3, name
             if number:
                 assert without_tags(rehearsal.requests()[-1]["messages"][-2]["content"]) == before, name
@@ -93,7 +89,7 @@ async def test_what_is_meant_is_shown_and_kept(
             rehearsal.script({"pieces": [answer]})
             frames = await say(socket, number)
             ended = (frames[-1]["type"], shown(frames), frames[-1]["message"]["text"])
-            assert ended == ("reply.done", answer, answer), name
+            assert ended == ("reply.done", answer, answer.rstrip()), name
     assert not await in_thread(Prompt.objects.exclude(wrote="").exists)
 
 
@@ -159,7 +155,7 @@ async def test_a_call_that_the_person_wrote_is_not_made_when_it_is_repeated(
     rehearsal.script({"answer": f"You wrote: <tool_call>{CALL} and so on"})
     async with connected(alice, noor) as socket:
         frames = await say(socket, 1, f"Repeat: {quoted}")
-    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote: ")
+    assert (frames[-1]["type"], frames[-1]["message"]["text"]) == ("reply.done", "You wrote:")
     assert (await in_thread(Reply.objects.get)).tool_calls == []
 
 
@@ -178,8 +174,8 @@ async def test_no_more_calls_are_looked_at_than_a_round_may_have(
 @pytest.mark.parametrize(
     ("answer", "finish", "code", "text"),
     [
-        ("I love you. " * 300, "stop", "answer_loop", "I love you. I love you."),
-        ("我爱你，永远。" * 300, "stop", "answer_loop", "我爱你，永远。" * 2),
+        ("I love you. " * 300, "stop", "answer_loop", "I love you."),
+        ("我爱你，永远。" * 300, "stop", "answer_loop", "我爱你，永远。"),
         ("Once upon a time", "length", "answer_limit", "Once upon a time"),
     ],
 )
@@ -191,7 +187,8 @@ async def test_an_answer_that_was_cut_off_says_why(
         frames = await say(socket, 1)
     assert (frames[-1]["type"], frames[-1]["code"]) == ("reply.interrupted", code)
     assert frames[-1]["detail"]
-    assert shown(frames) == frames[-1]["message"]["text"] == text
+    started = [frame["text"] for frame in frames if frame["type"] == "reply.started"]
+    assert frames[-1]["message"]["text"] == (started[-1] or shown(frames)) == text
 
 
 async def test_a_server_that_wants_roles_to_alternate_is_talked_with(

@@ -30,7 +30,7 @@ def learnt(line: Memory, text: str, **fields: Any) -> Memory:
 
 def kept(companion: Companion, *some: Found, messages: Any = (), texts: Any = ()) -> list[str]:
     origins = load_origins(companion.pk, [one.memory for one in some])
-    return [one.memory.text for one in drop_repetitions(some, origins, messages, texts)]
+    return [one.memory.text for one in drop_repetitions(some, origins, messages, texts)[0]]
 
 
 LINE = "I moved to Porto in May and my sister Marta is a nurse there."

@@ -16,6 +16,7 @@ from django.db.models import Model
 
 import memory
 from memory.recall.candidates import CandidateSet
+from tests.fixtures.sources import parse
 
 ROOT = Path(memory.__file__).parent
 OF_NOBODY = {"Space"}  # names a model, holds nothing of anyone's
@@ -52,7 +53,7 @@ def source(module: str) -> str:
 
 def unnarrowed(module: str, text: str) -> Iterator[Place]:
     """Where the text asks for rows of companions, by the ORM or in SQL, without saying of which."""
-    for function, nodes in _by_function(ast.parse(text)):
+    for function, nodes in _by_function(parse(text)):
         if any(_is_wide(node) for node in nodes):
             yield Place(module, function)
 
@@ -60,7 +61,7 @@ def unnarrowed(module: str, text: str) -> Iterator[Place]:
 def unnarrowed_above(module: str, text: str) -> Iterator[Place]:
     """The same in a package above, where other models have managers too: only the rows of memory count."""
     names = {model.__name__ for model in _models()}
-    for function, nodes in _by_function(ast.parse(text)):
+    for function, nodes in _by_function(parse(text)):
         managers = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in MANAGERS]
         if any(_root(one) in names and not _is_narrowed(one) for one in managers):
             yield Place(module, function)

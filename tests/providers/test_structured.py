@@ -9,14 +9,15 @@ from pydantic import BaseModel, Field
 
 from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
-from companions.deletion import delete_companion
-from companions.models import Companion
+from companions.deletion import delete_companion, delete_message
+from companions.models import Companion, Message
 from memory.documents.gists import Gists
 from memory.learning.answers import Diary, Digest, Facts, Reflection, Understanding
 from providers.chat.completion import MAX_CHARACTERS
 from providers.chat.structured import ask, find_objects, parse_answer
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
 from providers.tokens import metered
+from tests.companions.talking import say
 from tests.fixtures.malformed import (
     GOOD,
     HOPELESS,
@@ -356,6 +357,32 @@ def test_a_call_is_charged_even_if_its_companion_is_deleted_meanwhile(
     [call] = ModelCall.objects.owned_by(alice)
     assert (charge.calls, call.companion_id) == ([call], None)
     assert call.prompt_tokens > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_background_work_sent_and_got_is_kept_until_something_is_deleted(
+    rehearsal: RehearsalServer, alice: User, mira: Companion
+) -> None:
+    def call() -> ModelCall:
+        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+            came("digest")
+            if deleted:
+                delete_message(deleted.pop(), timezone.now())
+        return ModelCall.objects.get(pk=charge.calls[0].pk)
+
+    first, second = say(mira, "I have a cat.", "And a dog.", at=timezone.now())
+    deleted: list[Message] = []
+    rehearsal.script({"answer": WHOLE, "task": "digest"}, MALFORMED["a wrong key"] | {"task": "digest"})
+    answered, refused = call(), call()
+    assert (answered.sent, answered.received) == (MESSAGES, {"text": WHOLE})
+    assert (refused.sent, refused.received) == (MESSAGES, {})
+    assert refused.said
+    delete_message(first, timezone.now())
+    assert set(ModelCall.objects.values_list("sent", "received", "said")) == {(None, None, "")}
+    Companion.objects.update(scrubbed_at=None)
+    rehearsal.script({"answer": WHOLE, "task": "digest"})
+    deleted.append(second)
+    assert call().sent is None
 
 
 @pytest.mark.usefixtures("rehearsal")

@@ -53,6 +53,7 @@ def call_words(name: str) -> dict[str, str]:
         "elsewhere": _(
             "The call has ended here, since you began one in another window or on another device."
         ),
+        "partly": _("The call has ended. What was said is in the talk, except for what did not get through."),
         "last": _("The call has ended. What you said last will be in the talk in a moment."),
         "unheard": _(
             "The call has ended. What you said last did not get through; everything before it is in the talk."

@@ -14,7 +14,7 @@ from companions.lore.rules.selection import Loss, choose_in_groups, fit_budget, 
 
 MAX_RECURSIONS = 16  # searches after the first
 MAX_DEEPENINGS = 100  # messages searched beyond its scan depth for a book that has too few active entries
-MAX_SECONDS = 1.0  # of one scan; entries that are undecided by then are left out
+MAX_SECONDS = 1.0  # of matching, and of counting tokens; entries that are undecided by then are left out
 MAX_RECURSED_CHARACTERS = 50_000  # of entries' contents that are searched
 GOING_ON = ("sticky", "kept")  # reasons that continue an earlier match
 
@@ -190,8 +190,14 @@ class Scanner:
 
     def place(self) -> Scan:
         """Return the result, cut to the budget, in the order of the prompt."""
-        matched = list(self._matched.values())
-        tokens = {entry.key: self._context.estimate(entry.content) for entry in matched}
+        tokens: dict[str, int] = {}
+        until = self._clock() + MAX_SECONDS
+        for key, entry in self._matched.items():
+            if self._clock() > until:  # thousands of long entries that need no key
+                self._losses[key] = Loss("stopped", "")
+            else:
+                tokens[key] = self._context.estimate(entry.content)
+        matched = [self._matched[key] for key in tokens]
         lost = fit_budget(matched, tokens, self._context.budget)
         stays = [entry for entry in matched if entry.key not in lost]
         losses = self._losses | lost

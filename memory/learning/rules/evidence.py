@@ -14,7 +14,7 @@ from memory.learning.rules.sincerity import find_insincerity, find_sentence
 from memory.learning.rules.subjects import is_own, subject, tells_of_another, tells_the_same
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
-from memory.recall.traits import terms
+from memory.recall.traits import FIRST_PERSON, terms
 from text.strings import cut_sentences, folded
 
 # Words that introduce what somebody remembers ("I remember that you told me: “…") and tell nothing of it.
@@ -35,6 +35,7 @@ RUN_LETTERS = 5
 MIN_RETOLD = 0.7  # share of a text's letters in runs that were given, from which it is retold
 MIN_MISQUOTED = 0.8  # share of a quote's terms in one sentence, from which it quotes that in other words
 MIN_MISQUOTED_TERMS = 3
+MIN_PARROTED_TERMS = 3
 MIN_COVERED = 0.6  # share of a text's terms in one given memory, from which that covers it
 
 
@@ -150,6 +151,10 @@ def _judge(
     meant = meant or list(entry.quotes)
     own = is_own(learnt.text, names["companion"])
     theirs = [quote for quote in meant if quote.line.speaker == ("companion" if own else "user")]
+    if own:
+        theirs = [
+            quote for quote in theirs if not is_parroted(find_sentence(quote.text, quote.line.text), talk)
+        ]
     if own and HUMAN_LIFE.search(learnt.text):
         return Stopped(learnt, "human_life")
     if own and not theirs:
@@ -186,7 +191,7 @@ def is_meant_by_companion(text: str, lines: Sequence[Line], talk: Talk, names: C
     ]
     most = max((shared for shared, _, _ in own), default=0)
     meant = (
-        not find_insincerity(sentence, line, talk, text, names)
+        not (is_parroted(sentence, talk) or find_insincerity(sentence, line, talk, text, names))
         for shared, sentence, line in own
         if shared == most
     )
@@ -280,6 +285,19 @@ def is_echo(line: Line, quote: str, text: str, names: Collection[str]) -> bool:
         any(_covers(given, said, names, line.said_at) for given in line.given) or _is_retold(said, line)
         for said in (quote, text)
     )
+
+
+def is_parroted(text: str, talk: Talk) -> bool:
+    """Return whether a text in the first person stands word for word in what the user said, and was theirs first.
+
+    Small models say of themselves what they read: "I teach chemistry in Porto." is true of the user, and not of them. A
+    text of few terms may be true of both: "I am sad."
+    """
+    letters = _letters(text)
+    holders = [line for line in talk.lines if letters in _letters(line.text)]
+    first = min(holders, key=lambda line: line.said_at, default=None)
+    is_users = first is not None and first.speaker == "user"
+    return is_users and len(terms(text)) >= MIN_PARROTED_TERMS and bool(FIRST_PERSON.search(text))
 
 
 def _is_retold(said: str, line: Line) -> bool:

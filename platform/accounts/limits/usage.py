@@ -10,8 +10,9 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
 from django.db.models import F, Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -23,9 +24,11 @@ from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure
 from providers.tokens import Metered, metered
+from text.strings import storable
 
 NO_TOKENS = "no_tokens_left"
 MINUTE_SECONDS = 60
+LOADED_WITHIN = timedelta(hours=1)  # before a call begins, what it shows is loaded, and some of it embedded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +194,7 @@ def charged(
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = _save_calls(rows)
+                _keep_words(payer.companion_id, charge.calls, calls)
                 if report := _report.get():
                     report(charge.calls)
             for call in calls:
@@ -209,6 +213,22 @@ def _save_calls(calls: list[Call]) -> list[Call]:
             if isinstance(call, ModelCall):
                 call.reply_id = None
         return type(calls[0]).objects.bulk_create(calls)
+
+
+@transaction.atomic
+def _keep_words(companion_id: UUID, rows: Sequence[ModelCall], calls: Sequence[Metered]) -> None:
+    """Keep what chat models were sent, and what came back, unless anything of the companion was deleted since that was
+    loaded, shortly before. Deletion locks the companion, too, so it comes either before this or after it.
+    """
+    companions = apps.get_model("companions", "Companion").objects.filter(pk=companion_id).order_by()
+    held = companions.select_for_update(no_key=True).values_list("scrubbed_at", flat=True)
+    if not held or (held[0] is not None and held[0] > rows[0].started_at - LOADED_WITHIN):
+        return
+    for row, call in zip(rows, calls, strict=True):
+        # The error message of a person's own provider may reveal its address.
+        said = storable(call.error.said) if call.error and call.provider != OWN else ""
+        if call.sent:
+            ModelCall.objects.filter(pk=row.pk).update(sent=call.sent, received=call.received, said=said)
 
 
 def _build_call(payer: Payer, purpose: ModelCall.Purpose, call: Metered, began_at: datetime) -> ModelCall:

@@ -4,6 +4,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.models.user import User, UserOwnedQuerySet
 
 
+class ModelCallQuerySet(UserOwnedQuerySet["ModelCall"]):
+    def forget_words(self) -> None:
+        """Clear what was sent and received, and what the provider said; what was used stays counted."""
+        self.update(sent=None, received=None, said="")
+
+
 class ModelCall(models.Model):
     """One request to a model: its user, purpose, tokens and outcome. Usage and budgets are computed from these rows."""
 
@@ -44,9 +50,13 @@ class ModelCall(models.Model):
     first_piece_milliseconds = models.PositiveIntegerField(_("first piece after (ms)"), null=True)
     milliseconds = models.PositiveIntegerField(_("duration (ms)"), null=True)
     said = models.TextField(_("the provider's message"), blank=True)
+    # Of background work: the messages as sent, and what came back (`Completion.received`), kept for 30 days, or until
+    # anything of the companion is deleted. Those of a reply are in its prompts.
+    sent = models.JSONField(_("sent"), null=True, blank=True)
+    received = models.JSONField(_("received"), null=True, blank=True)
     started_at = models.DateTimeField(_("started"))
 
-    objects = UserOwnedQuerySet["ModelCall"].as_manager()
+    objects = ModelCallQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("model call")
@@ -57,6 +67,14 @@ class ModelCall(models.Model):
             models.Index(fields=["user", "started_at"], name="model_call_user_day"),
             # The admin's page of a provider shows its last day by hours.
             models.Index(fields=["provider", "model", "started_at"], name="model_call_provider_day"),
+            # Deletion of old words.
+            models.Index(
+                fields=["started_at"], name="model_call_words_age", condition=models.Q(sent__isnull=False)
+            ),
+            # Deletion of a companion's words.
+            models.Index(
+                fields=["companion"], name="model_call_words", condition=models.Q(sent__isnull=False)
+            ),
         ]
 
     def __str__(self) -> str:

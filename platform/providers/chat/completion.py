@@ -31,7 +31,8 @@ from providers.errors import (
 from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client, run_in_background
 from providers.selection import find_fallbacks
-from providers.tokens import Metered, estimate_answer, estimate_messages, note
+from providers.tokens import Metered, estimate_answer, estimate_messages, neutralise_messages, note
+from text.strings import storable
 
 MAX_CHARACTERS = 200_000  # of answer and reasoning together
 TIMEOUT_SECONDS = 900.0  # of the whole answer: a server may send slowly without ever falling silent
@@ -49,6 +50,13 @@ class Completion:
     is_cut: bool = False  # the answer was cut at its limit of tokens
     usage: Usage = NOTHING
     broken_off: Usage = NOTHING  # used by tries that gave their slot up to a talk
+
+    @property
+    def received(self) -> dict[str, Any]:
+        """Return what came back, as JSON that can be stored, without what is empty."""
+        calls = [{"name": storable(call.name), "arguments": storable(call.arguments)} for call in self.calls]
+        came = {"text": storable(self.text), "thought": storable(self.thought), "calls": calls}
+        return {name: value for name, value in came.items() if value}
 
 
 def complete(
@@ -157,6 +165,8 @@ def _noted(
                     failed,
                     usage.completion_tokens,
                     usage.cached_tokens,
+                    neutralise_messages(messages),
+                    completion.received,
                 )
             )
 

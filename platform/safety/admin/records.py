@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib import admin
+from django.http import HttpRequest
 from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
@@ -81,7 +82,24 @@ class ModelCallAdmin(PrivateAdmin):
     list_filter = ("outcome", "purpose", "is_estimated", "started_at", "model")
     date_hierarchy = "started_at"
 
+    private_template = "admin/accounts/model_call.html"
+
     of_reply = link("reply", _("reply"))
+
+    def private(self, request: HttpRequest, thing: ModelCall) -> dict[str, Any]:
+        sent = [
+            {
+                "role": message["role"],
+                "text": message.get("content"),
+                "calls": message.get("tool_calls") or (),
+            }
+            for message in thing.sent or ()
+        ]
+        return super().private(request, thing) | {
+            "call": thing,
+            "sent": sent,
+            "received": thing.received or {},
+        }
 
 
 @admin.register(StoredFile)

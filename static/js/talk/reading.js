@@ -29,7 +29,8 @@ export class Place {
       found.focus({ preventScroll: true });
     } else if (document.documentElement.classList.contains("is-moved")) this.#scrolled();
     else this.#rest();
-    addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    // The browser tells of a scroll to the end a frame later, when more may have come below it.
+    addEventListener("scroll", () => (this.isAtEnd && scrollY === this.restsAt) || this.#scrolled(), { passive: true });
     addEventListener("resize", () => this.isAtEnd || this.#stay());
     for (const name of ["wheel", "touchmove"]) addEventListener(name, onMove, { passive: true });
     this.button.addEventListener("click", ({ detail }) => {
@@ -72,6 +73,7 @@ export class Place {
     }
     this.isAtEnd = !this.turns.isPast;
     scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+    this.restsAt = scrollY;
     this.#show();
   }
 
@@ -79,6 +81,7 @@ export class Place {
     const page = document.documentElement;
     this.isAtEnd = !this.turns.isPast && page.scrollHeight - innerHeight - scrollY < NEAR;
     if (this.isAtEnd && this.start?.getBoundingClientRect().bottom < this.#topHeight) this.start = null;
+    this.restsAt = scrollY;
     this.#note();
     this.#show();
   }

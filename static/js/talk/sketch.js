@@ -3,7 +3,8 @@
 
 import { clone } from "./turns.js";
 
-const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$/;
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
+const HEADING_END = /(?:^|(?<!\s)\s+)#+$/;
 const RULE = /^ {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*$/;
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 const FENCE_END = /(?:^|\n) {0,3}(?:`+|~+)[ \t]*\n?$/;
@@ -26,13 +27,14 @@ const INTERRUPTING = [HEADING, RULE, FENCE, QUOTE, ROW, /^ {0,3}(?:[-*+]|1[.)])[
 const UNCLEAR = /(?:(?<=^|\n)[ \t>]{0,20}(?:[-*+#>|`~]{1,6}|\d{1,9}[.)]?)?[ \t]{0,20}|(?<=\s)[*~`]{1,3})$/; // it may become anything
 // Code, bold, deleted and emphasised text, whose ends may be yet to come, and the words of a link.
 const INLINE =
-  /`([^`\n]+)(?:`|$)|\*\*(?=[^\s*])([^\n]+?)(?:(?<=\S)\*\*|\*?$)|~~(?=\S)([^~\n]+?)(?:~~|~?$)|(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?:(?<=\S)\*(?![\w*])|$)|\[([^[\]\n]+)\]\([^()\s]*(?:\)|$)/;
+  /`([^`\n]+)(?:`|$)|\*\*(?=[^\s*])((?:[^*\n]|\*(?!\*))+?)(?:(?<=\S)\*\*|\*?$)|~~(?=\S)([^~\n]+?)(?:~~|~?$)|(?<![\w*])\*(?=[^\s*])([^*\n]+?)(?:(?<=\S)\*(?![\w*])|$)|\[([^[\]\n]+)\]\([^()\s]*(?:\)|$)/;
 const TAGS = ["code", "strong", "s", "em", "a"]; // of its groups
 const MAX_CELLS = 5000; // of a table, which is drawn anew with each piece
+const MAX_BLOCK = 20_000; // characters, as on the server; a longer one stays as it was written, too
 const MAX_DEPTH = 8; // of quotations, lists and emphasis in each other; what is deeper stays as it was written
 
 export function showSketch(element, text) {
-  const fresh = make("div", readBlocks(text.replace(UNCLEAR, "").split("\n")));
+  const fresh = make("div", text.length > MAX_BLOCK ? [make("p", [text])] : readBlocks(text.replace(UNCLEAR, "").split("\n")));
   change(element, fresh);
   element.hidden = !element.hasChildNodes();
 }
@@ -67,7 +69,7 @@ function take(lines, goesOn) {
 
 function readHeading(lines) {
   const [, signs, words] = lines.shift().match(HEADING);
-  return make(`h${Math.min(signs.length + 2, 6)}`, readInline(words));
+  return make(`h${Math.min(signs.length + 2, 6)}`, readInline(words.trimEnd().replace(HEADING_END, "")));
 }
 
 function readCode(lines) {
@@ -107,7 +109,8 @@ function readList(lines, depth) {
     const width = item[1].length + (item[3]?.length < 5 ? item[3].length : 1);
     const indent = " ".repeat(width);
     const own = take(lines, (line, before) => !line.trim() || line.startsWith(indent) || (before.trim() && !isInterrupting(line) && !ITEM.test(line)));
-    isLoose ||= own.some((line, at) => !line.trim() && (next() || own.slice(at).some((other) => other.trim())));
+    const blank = own.findIndex((line) => !line.trim());
+    isLoose ||= blank >= 0 && (next() !== null || own.slice(blank).some((line) => line.trim()));
     const inner = own.slice(1).map((line) => (line.startsWith(indent) ? line.slice(width) : line.trim()));
     const words = (item[4] ?? "").replace(TASK, (_, mark) => (mark === " " ? "☐" : "☑"));
     const element = make("li", readBlocks([words, ...inner], depth + 1));

@@ -16,7 +16,7 @@ const FALLS = 0.3; // a share of the way to what is quieter, each frame
 const RISES = 0.02;
 const LEARNS = 0.25; // in the first frames, in which nothing is known of the room
 const LEARNS_FRAMES = 15;
-const RISES_IN_VOICE_DB = 0.02; // a voice pauses, a fan does not: after a while it is the room's
+const STEADY_FRAMES = 75; // 1.5 s: a voice has gaps in it, a fan has none, so the quietest moment of these is the room's
 
 export function loudness(samples) {
   let sum = 0;
@@ -31,6 +31,7 @@ export class Activity {
   #loud = 0;
   quiet = 0; // frames of silence at its end
   #length = 0;
+  #recent = []; // the levels of the last STEADY_FRAMES
 
   // Process the next 20 ms; return "begins" or "ends" when speech does, otherwise null.
   hear(samples, isRaised = false) {
@@ -65,8 +66,9 @@ export class Activity {
   #learn(level, isLoud) {
     this.#frames += 1;
     const isNew = this.#frames <= LEARNS_FRAMES;
+    this.#recent = [...this.#recent.slice(1 - STEADY_FRAMES), level];
     if (level < this.floor) this.floor += (level - this.floor) * FALLS;
-    else if (this.isVoice) this.floor += RISES_IN_VOICE_DB;
+    else if (this.isVoice && this.#recent.length === STEADY_FRAMES) this.floor = Math.max(this.floor, Math.min(...this.#recent));
     else if (!isLoud || isNew) this.floor += (level - this.floor) * (isNew ? LEARNS : RISES);
     this.floor = Math.min(Math.max(this.floor, LOWEST_DB), HIGHEST_DB);
   }

@@ -23,6 +23,7 @@ let microphone = null;
 let texts = null;
 let sound = null; // what it is heard and said with
 let lasts = null; // aborted when the call ends
+let isWhole = true; // nothing that the person said was refused
 
 // Show the state. Screen readers are not told: they would speak into the microphone whenever the turn passes.
 function show(state) {
@@ -40,6 +41,7 @@ function trouble(words) {
 async function begin() {
   part("start").disabled = true;
   trouble("");
+  isWhole = true;
   show("opening");
   const context = (sound = new AudioContext());
   const { signal } = (lasts = new AbortController());
@@ -126,7 +128,8 @@ function up() {
 
 function hangUp(why = "") {
   microphone?.finish();
-  const farewell = line?.isHeard === false ? (line.isOpen ? words.last : words.unheard) : words.ended;
+  let farewell = isWhole ? words.ended : words.partly;
+  if (line?.isHeard === false) farewell = line.isOpen ? words.last : words.unheard;
   lasts?.abort();
   turns?.hangsUp();
   microphone?.close();
@@ -180,7 +183,9 @@ function told(message) {
 
 function refused({ client_id: clientId, detail }) {
   trouble(detail);
-  if (clientId) turns.nothing(clientId);
+  if (!clientId) return;
+  isWhole = false;
+  turns.nothing(clientId);
 }
 
 // -- the buttons --

@@ -2,14 +2,14 @@
 
 const AGAIN_MS = 1500;
 const LONG_MS = 20_000; // longer than a sentence: a voice that fails only after that would be silent for minutes
+const SPENT = "no_speech_left"; // until midnight
 const MOST_TRIES = 4; // of one sentence; 1 after an answer could not be said, until one can
 
 // `speaking` says sentences aloud, `line` sends frames, `transcript` shows what is said. Events: state {detail: its
 // name}; voiceless {detail: the error} when an answer is shown because it cannot be said.
 export class TurnTaking extends EventTarget {
   #now = null; // {kind, id, next, tries}, what is being said; `next` is the sentence to go on with
-  #waiting = [];
-  #heldBack = []; // answers that nobody has begun to hear as the person went on
+  #waiting = []; // answers that nobody has begun to hear
   #unheard = new Set(); // utterances that nobody has understood yet
   #isHearing = false;
   #mostTries = MOST_TRIES;
@@ -31,7 +31,6 @@ export class TurnTaking extends EventTarget {
     this.#isHearing = true;
     if (this.#now && !this.#now.next) this.#holdBack();
     else this.breakOff();
-    this.#heldBack.push(...this.#waiting.splice(0));
     this.#tell();
   }
 
@@ -50,7 +49,7 @@ export class TurnTaking extends EventTarget {
   #holdBack() {
     this.speaking.stop();
     clearTimeout(this.#timer);
-    if (this.#now) this.#heldBack.push(this.#now);
+    if (this.#now) this.#waiting.unshift(this.#now);
     this.#now = null;
   }
 
@@ -75,9 +74,12 @@ export class TurnTaking extends EventTarget {
 
   // -- frames from the line --
 
+  // Who went on speaking before an answer began, as after a pause for thought, hears one answer to all of it.
   saved(clientId, reply) {
     if (this.#unheard.delete(clientId)) {
-      for (const one of this.#heldBack.splice(0)) if (one.kind === "replies") this.line.heard(one.id, 0);
+      const isOutdated = ({ kind, id }) => kind === "replies" && id !== reply.id;
+      for (const { id } of this.#waiting.filter(isOutdated)) this.line.heard(id, 0);
+      this.#waiting = this.#waiting.filter((one) => !isOutdated(one));
     }
     this.say("replies", reply.id);
   }
@@ -88,7 +90,7 @@ export class TurnTaking extends EventTarget {
   }
 
   say(kind, id) {
-    const isKnown = [this.#now, ...this.#waiting, ...this.#heldBack].some((one) => one?.id === id);
+    const isKnown = [this.#now, ...this.#waiting].some((one) => one?.id === id);
     if (!isKnown) this.#waiting.push({ kind, id, next: 0, tries: 0, failed: 0, before: 0, end: 0, isBroken: false });
     this.#goOn();
   }
@@ -96,8 +98,7 @@ export class TurnTaking extends EventTarget {
   // -- the voice --
 
   #goOn() {
-    if (!this.#isHearing && !this.#unheard.size) this.#waiting.unshift(...this.#heldBack.splice(0));
-    if (!this.#now && !this.#isHearing && this.#waiting.length) {
+    if (!this.#now && !this.#isHearing && !this.#unheard.size && this.#waiting.length) {
       this.#now = this.#waiting.shift();
       this.#speak();
     }
@@ -138,7 +139,7 @@ export class TurnTaking extends EventTarget {
     Object.assign(now, { isBroken: true, next: error.number, failed: error.number });
     if (!hasBegun) now.before = now.end;
     const isLong = error.code !== "network" && performance.now() - this.#since > LONG_MS;
-    if ((isLong || now.tries >= this.#mostTries) && this.line.isOpen) {
+    if ((isLong || error.code === SPENT || now.tries >= this.#mostTries) && this.line.isOpen) {
       this.#mostTries = 1;
       this.transcript.hears(now.id, Infinity);
       this.#tellVoiceless(error);

@@ -203,7 +203,7 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
     )
     Bookmark.objects.create(companion=companion, message=asked, made_at=now)
     timer = timers.set_timer(companion, "2h", "Drink tea.", by="user", now=now, is_asked_for=True)
-    step = {"round": 1, "id": "c1", "name": "think", "arguments": '{"text": "Tea."}', "result": {}}
+    step = {"round": 1, "id": "c1", "name": "think", "arguments": r'"{\"text\": \"Tea.\"}"', "result": {}}
     waking = Waking.objects.create(
         timer=timer,
         origin="timer",

@@ -367,6 +367,11 @@ def test_a_refusal_and_the_words_of_the_request_are_no_inner_state() -> None:
     assert keep_grounded(text, ENGLISH, "", ["Alice", "Mira"], rules) == "I like the sun."
 
 
+def test_what_the_person_says_of_themselves_is_no_inner_state() -> None:
+    text = "I am calm. My dog Rufus is 7 years old today! I love Rufus."
+    assert keep_grounded(text, ENGLISH, "", ["Alice", "Mira"]) == "I am calm. I love Rufus."
+
+
 def test_what_is_said_again_and_again_is_felt_once() -> None:
     text = "I am calm. I like the sun. I am calm. I like the sun. I am calm."
     assert keep_grounded(text, ENGLISH, "", ["Alice", "Mira"]) == "I am calm. I like the sun."

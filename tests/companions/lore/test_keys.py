@@ -241,6 +241,19 @@ def test_a_scan_that_takes_too_long_stops_where_it_is() -> None:
     assert (0 < len(stopped) < 50, len(stopped) + len(outcome.placed)) == (True, 50)
 
 
+def test_counting_the_tokens_of_thousands_of_entries_stops_where_it_is() -> None:
+    lore = read(*(entry(f"Entry {number}.", constant=True) for number in range(50)))
+    seconds = [0.0]
+
+    def estimate(text: str) -> int:
+        seconds[0] += 0.1
+        return len(text)
+
+    outcome = scan(lore, talk(SAID, estimate=estimate), lambda: seconds[0])
+    assert len(outcome.placed) == 11
+    assert set(codes(outcome).values()) == {"stopped"}
+
+
 def test_an_entry_is_in_so_many_groups_at_most() -> None:
     lore = read(entry("One.", extensions={"group": ",".join(map(str, range(20_000)))}))
     assert len(lore[0].groups) == 20

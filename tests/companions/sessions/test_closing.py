@@ -501,6 +501,17 @@ def test_a_title_that_tells_what_nobody_said_is_not_kept(
     assert DiaryEntry.objects.get().title == "Alice told me of her cat."
 
 
+def test_what_the_person_says_of_themselves_is_no_diary(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    talk(mira, "I teach chemistry in Porto.", "Oh, in Porto!")
+    texts = ["Alice teaches chemistry in Porto.", "I teach chemistry in Porto."]
+    diary = [{"text": text, "sources": [1]} for text in texts]
+    rehearsal.script({"task": "diary", "answer": json.dumps({"title": "Porto", "diary": diary})})
+    assert closed(mira, NOON).state == "done"
+    assert [sentence["text"] for sentence in DiaryEntry.objects.get().sentences] == texts[:1]
+
+
 def test_all_that_is_kept_of_a_session_is_read_a_second_time(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:

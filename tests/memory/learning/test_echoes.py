@@ -1,10 +1,19 @@
-"""No sentence stands on what the companion only repeats of its memories."""
+"""Nothing stands on what the companion only repeats: of its memories, or of what the person says of themselves."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
-from memory.learning.answers import Sentence
-from memory.learning.rules.evidence import is_echo, without_echoes
+import pytest
+
+from memory.learning.answers import Learnt, Sentence
+from memory.learning.rules.evidence import (
+    Stopped,
+    Supported,
+    find_support,
+    is_echo,
+    is_meant_by_companion,
+    without_echoes,
+)
 from memory.learning.talk import Line, Talk
 
 AT = datetime(2024, 3, 4, 9, tzinfo=UTC)
@@ -59,3 +68,28 @@ def test_an_echo_of_several_memories_and_of_echoes_is_no_source() -> None:
     assert is_echo(line, said, said, ["Mira", "Nora"])
     own = "“My sister Ada lives in Bremen.” Then my own cousin Lea, an engraver in Turin, must know her."
     assert not is_echo(line, own, own, ["Mira", "Nora"])
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_own"),
+    [
+        (["I teach chemistry in Porto.", "Hello. I teach chemistry in Porto!"], False),
+        (["我每天早上都教化学。", "我每天早上都教化学。"], False),
+        (["I like rain on a tin roof.", "I like rain on a tin roof, too."], True),
+        (["Hm?", "I collect small blue things.", "“I collect small blue things.” Why?"], True),
+        (["I miss you.", "I miss you."], True),
+    ],
+)
+def test_what_the_person_says_of_themselves_is_not_the_companions(lines: list[str], is_own: bool) -> None:
+    """The person speaks first; what is learnt is the last sentence that both have said, or that the companion has."""
+    talk = Talk(
+        [
+            Line(uuid4(), ("user", "companion")[n % 2], "", text, AT + timedelta(minutes=n))
+            for n, text in enumerate(lines)
+        ]
+    )
+    text = lines[1].removeprefix("Hello. ")
+    learnt = Learnt(text=text, sources=[2], quotes=[text], kind="fact")
+    found = find_support(learnt, talk, {"user": "Alice", "companion": "Mira"})
+    assert isinstance(found, Supported if is_own else Stopped), found
+    assert is_meant_by_companion(text, [talk[2]], talk, ["Alice", "Mira"]) == is_own

@@ -10,6 +10,7 @@ from django.conf import settings
 from memory.learning.answers import Meant
 from memory.learning.verification import OVER, REJECTIONS
 from safety.descriptions import CODES
+from tests.fixtures.sources import parse
 
 CODE = re.compile(r"[a-z]+(_[a-z]+)*")
 READS = {"_read_sentence", "_read_next", "find_insincerity", "_find_doubt", "_why_open", "why_not_theirs"}
@@ -42,7 +43,7 @@ def test_every_reason_has_words() -> None:
     written = {*REJECTIONS, OVER, *get_args(Meant)} - {"", "serious"}
     for module in ("rules/evidence", "rules/sincerity", "verdicts"):
         source = (settings.BASE_DIR / "memory" / "learning" / f"{module}.py").read_text()
-        parts = (part for expression in list_written(ast.parse(source)) for part in ast.walk(expression))
+        parts = (part for expression in list_written(parse(source)) for part in ast.walk(expression))
         values = {part.value for part in parts if isinstance(part, ast.Constant)}
         written |= {value for value in values if isinstance(value, str) and CODE.fullmatch(value)}
     assert {

@@ -52,10 +52,13 @@ class Raw:
             else:
                 writing = asyncio.ensure_future(answer(writer))
                 gone = asyncio.ensure_future(reader.read())
-                await asyncio.wait({writing, gone}, return_when=asyncio.FIRST_COMPLETED)
-                self.left += not writing.done()
-                writing.cancel()
-                gone.cancel()
+                try:
+                    await asyncio.wait({writing, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    self.left += not writing.done()
+                finally:
+                    writing.cancel()
+                    gone.cancel()
+                    await asyncio.gather(writing, gone, return_exceptions=True)
         writer.close()
 
 
