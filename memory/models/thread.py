@@ -9,7 +9,7 @@ from memory.models.memory import Memory
 
 
 class ThreadQuerySet(OwnedQuerySet["Thread"]):
-    def open(self) -> "ThreadQuerySet":
+    def open(self) -> models.QuerySet["Thread"]:
         return self.filter(state=Thread.State.OPEN)
 
 
