@@ -25,7 +25,7 @@ def whole_house(django_db_blocker: Any) -> Iterator[House]:
         finally:
             with no_running_loop():  # the process's last test may be a browser's
                 house.stop()
-            del connections.settings[ALIAS]
+            del connections[ALIAS], connections.settings[ALIAS]  # a later house has another port
 
 
 @pytest.fixture
