@@ -65,6 +65,6 @@ def _holds_assets(content: bytes) -> bool:
         texts = [asset[key] for asset in listed for key in ("type", "name", "ext", "uri")]
         is_listed = all(len(asset) == 4 for asset in listed) and all(isinstance(text, str) for text in texts)
         size = sum(info.file_size for info in packed.entries.values())
-    except (ArchiveFileError, KeyError, TypeError, ValueError):
+    except (ArchiveFileError, KeyError, RecursionError, TypeError, ValueError):
         return False
     return is_listed and names == packed.entries.keys() and size <= MAX_FILE_BYTES

@@ -1,5 +1,6 @@
 """Submit a character for approval, withdraw it, delete it. An approved version stays visible while a new one waits."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -25,6 +26,8 @@ State = GalleryVersion.State
 NOT_FOUND, COMPANION_DELETED = 404, "companion_deleted"
 UNUSED_AFTER = timedelta(hours=1)
 MAY_DECIDE = "companions.decide_galleryversion"  # users with this permission may publish in Kith's name
+# Marks that turn the direction of all text after them: "htiK" can be read as "Kith", and the rating beside it backwards.
+TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
 VERSIONS_KEPT = 20  # of one character, besides the approved one
 
 
@@ -56,7 +59,7 @@ def check_terms(companion: Companion, terms: Terms) -> None:
         raise GalleryError(
             "published_as", _("Choose a name, not an address: everybody will see it."), "published_as"
         )
-    if not NOT_SEEN.sub("", terms.published_as).strip():
+    if not NOT_SEEN.sub("", terms.published_as).strip() or TURNED.search(terms.published_as):
         raise GalleryError(
             "published_as", _("Choose a name that can be read: everybody will see it."), "published_as"
         )

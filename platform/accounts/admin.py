@@ -48,7 +48,8 @@ class PlainLookups:
     Allowed are comparisons of the model's own plain fields (numbers, dates, choices), e.g. `?kind__exact=said`, and
     exact matches of foreign keys' ids and of the fields in `list_filter`, which may also hold filters of our own. Refused
     are lookups of any other field (free text, JSON, bytes, lists, vectors) and lookups that follow a relation further
-    than its id. An action on selected ids that are none is refused (400), too: Django would ask the database for them.
+    than its id. Refused (400) are also actions on selected ids that are none, and filters with a NUL: Django would ask
+    the database for them.
 
     An action applies to at most `max_selected_rows` at once, as each takes its time. If there are more, or if some
     of the selected rows are no longer in the list, the operator is told.
@@ -78,6 +79,8 @@ class PlainLookups:
                 self.model._meta.pk.to_python(selected)
             except ValidationError as error:
                 raise SuspiciousOperation("What is selected is no id.") from error
+        if "%00" in request.META["QUERY_STRING"]:
+            raise SuspiciousOperation("No database takes a filter with a NUL.")
         view: Any = super().changelist_view  # type: ignore[misc]
         return cast(HttpResponse, view(request, extra_context))
 

@@ -68,6 +68,11 @@ def test_an_action_on_what_is_no_id_is_refused(
     assert client.post(listing(model), selected).status_code == 400
 
 
+def test_a_filter_that_no_database_takes_is_refused(client: Client, scene: Scene, opal: User) -> None:
+    sign_in(client, opal)
+    assert client.get(listing(Memory), {"kind__exact": "a\x00b"}).status_code == 400
+
+
 def test_staff_without_rights_see_no_numbers(client: Client, scene: Scene, opal: User) -> None:
     opal.groups.clear()
     sign_in(client, opal)

@@ -6,6 +6,8 @@ from allauth.usersessions.models import UserSession
 from allauth.usersessions.views import ListUserSessionsView
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.dispatch import Signal
+from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.decorators import method_decorator
@@ -15,6 +17,7 @@ from django.views.decorators.http import require_POST
 
 from accounts.authentication import SignedInRequest
 
+signed_out_elsewhere = Signal()  # some of the other devices of `user` were signed out
 SYSTEMS = ("Android", "iPhone", "iPad", "Mac", "Windows", "Linux")
 BROWSERS = {  # by a part of the User-Agent; the first match counts, as many browsers name others too
     "Edg/": "Edge",
@@ -44,6 +47,12 @@ class DevicesView(ListUserSessionsView):  # type: ignore[misc]
             session.browser = name_browser(session.user_agent)
         return context
 
+    def form_valid(self, form: Form) -> HttpResponse:
+        """Sign all other devices out."""
+        response: HttpResponse = super().form_valid(form)
+        signed_out_elsewhere.send(type(self), user=self.request.user)
+        return response
+
 
 @require_POST
 @login_required
@@ -52,5 +61,6 @@ def sign_out_device(request: SignedInRequest, pk: int) -> HttpResponse:
     if session.is_current():
         return redirect("account_logout")
     session.end()
+    signed_out_elsewhere.send(UserSession, user=request.user)
     messages.success(request, _("That device has been signed out."))
     return redirect("usersessions_list")

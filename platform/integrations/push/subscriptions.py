@@ -4,12 +4,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
+from allauth.account.signals import password_changed, password_reset
 from django.conf import settings
 from django.db import transaction
+from django.dispatch import receiver
 from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
 from accounts.models import User
+from accounts.pages.devices import signed_out_elsewhere
 from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.web_push import WebPushError, derive_public_key, parse_browser_keys
@@ -80,3 +83,12 @@ def unsubscribe(user: User, endpoint: str) -> None:
     """Delete the subscription of the person's browser that has this endpoint, if there is one."""
     digest = Address(endpoint, "", "").digest
     Subscription.objects.owned_by(user).filter(endpoint_digest=digest).delete()
+
+
+@receiver([password_changed, password_reset, signed_out_elsewhere])
+def end_subscriptions(user: User, **_more: object) -> None:
+    """Delete the person's subscriptions, of which one may be a thief's or on a lost device.
+
+    A browser that is still signed in subscribes again when a talk is opened in it.
+    """
+    Subscription.objects.owned_by(user).delete()

@@ -58,6 +58,13 @@ def file_of(kind: str, content: bytes | None, /, **changed: Any) -> Edit:
     return apply
 
 
+def zip_of(path: str, content: bytes) -> bytes:
+    written = io.BytesIO()
+    with ZipFile(written, "w", ZIP_DEFLATED) as opened:
+        opened.writestr(path, content)
+    return written.getvalue()
+
+
 def circle(messages: list[dict[str, Any]]) -> None:
     messages[0]["parent_id"] = messages[-1]["id"]
     messages[-1]["parent_id"] = messages[0]["id"]
@@ -141,6 +148,7 @@ EDITS: dict[str, Edit | tuple[Edit, ...]] = {
     "picture with more behind it": file_of("picture", None, bytes=10),
     "sound that is none": file_of("recording", b"ID3 nothing"),
     "assets that are no ZIP": file_of("card", b"PK\3\4nothing"),
+    "assets whose list is nested without end": file_of("card", zip_of("assets.json", b"[" * 100_000)),
     "kind of file that does not travel": file_of("picture", None, kind="archive"),
     "wrong checksum of a file": file_of("picture", None, sha256="0" * 64),
     "file that is not there": drop_file,

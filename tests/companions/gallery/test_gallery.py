@@ -107,8 +107,9 @@ def test_what_looks_private_is_said_and_the_own_address_refused(odessa: Companio
 
 
 def test_a_publisher_has_a_name_that_can_be_read(alice: User, odessa: Companion) -> None:
-    unseen = body_of(odessa, published_as="\u200b\u2060")
-    assert "can be read" in problem(Api(alice).post("/gallery", unseen), 422, "published_as")["detail"]
+    for unseen in ("\u200b\u2060", "\u202ehtiK eht"):
+        refused = Api(alice).post("/gallery", body_of(odessa, published_as=unseen))
+        assert "can be read" in problem(refused, 422, "published_as")["detail"]
     assert not GalleryVersion.objects.exists()
 
 

@@ -5,7 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from allauth.usersessions.models import UserSession
 from django.db import connection, connections
+from django.test import Client
 from pytest_django import Settings
 
 from accounts.models import User
@@ -13,7 +15,9 @@ from database.encryption import decrypt
 from integrations.push.models import Address, Subscription
 from integrations.push.subscriptions import MAX_DEVICES, PushError, subscribe, unsubscribe
 from providers.http.guarded_http import OutboundError, require_public
+from tests.accounts.visits import sign_in, submit
 from tests.companions.life.waking import NOON
+from tests.fixtures.people import PASSWORD
 from tests.fixtures.push_service import Browser, PushService
 
 pytestmark = pytest.mark.django_db
@@ -159,4 +163,23 @@ def test_what_is_asked_for_an_address_is_only_whether_it_is_public(service: Push
 
 def test_who_leaves_takes_the_subscriptions_along(alice: User, subscription: Subscription) -> None:
     alice.delete()
+    assert not Subscription.objects.exists()
+
+
+@pytest.mark.parametrize("deed", ["the password", "one device", "all other devices"])
+def test_a_stolen_device_is_notified_no_more_after(
+    alice: User, subscription: Subscription, deed: str
+) -> None:
+    hers, stolen = Client(), Client()
+    for client in (hers, stolen):
+        sign_in(client, alice.email)
+        client.get("/accounts/devices/")
+    if deed == "the password":
+        fresh = dict.fromkeys(("password1", "password2"), "another strong phrase 9")
+        submit(hers, "/accounts/password/change/", oldpassword=PASSWORD, **fresh)
+    elif deed == "one device":
+        session = UserSession.objects.get(session_key=stolen.session.session_key)
+        submit(hers, f"/accounts/devices/{session.pk}/sign-out/", "/accounts/devices/")
+    else:
+        submit(hers, "/accounts/devices/")
     assert not Subscription.objects.exists()
