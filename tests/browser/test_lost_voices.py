@@ -100,6 +100,28 @@ def test_a_sentence_that_was_asked_for_on_a_dead_line_is_asked_for_anew(page: Pa
     page.wait_for_function("told.length === 1")
 
 
+def test_an_answer_is_not_said_into_the_notice_of_the_call(page: Page) -> None:
+    page.evaluate(
+        """async () => {
+          const { Speaking } = await import("/js/voice/speaking.js");
+          const body = JSON.stringify({ code: "browser_speaks", text: "Hello." });
+          const replies = [new Response(body, { status: 409 })];
+          window.fetch = async () => replies.pop() ?? new Response(null, { status: 204 });
+          window.told = [];
+          const speaking = new Speaking("1");
+          speaking.browser.play = async ({ text }) => told.push(text);
+          speaking.before = new Promise((done) => (window.isNoticeSaid = done));
+          speaking.addEventListener("done", () => told.push("done"));
+          speaking.say("replies", "A");
+        }"""
+    )
+    page.clock.run_for(1_000)
+    assert page.evaluate("new Promise((later) => later(told))") == []
+    page.evaluate("isNoticeSaid()")
+    page.wait_for_function("told.length === 2")
+    assert page.evaluate("told") == ["Hello.", "done"]
+
+
 MICROPHONE = """async () => {
   const context = new AudioContext();
   window.streams = [];

@@ -158,6 +158,8 @@ def test_where_it_cannot_be_heard_it_waits_and_is_tried_again(speaker: Person, l
     record(speaker)
     expect(line(page)).to_contain_text("Your recording is kept")
     expect(page.locator("#message")).to_have_value("Kept.")
+    page.reload()
+    expect(line(page)).to_contain_text("Your recording is kept")
     page.get_by_role("button", name="Try again").click()
     expect(page.locator("#message")).to_have_value(f"Kept. {SAID}")
 

@@ -99,6 +99,16 @@ def test_an_answer_that_ended_early_says_so(
     assert (answer in page) if answer else ("prose" not in page)
 
 
+def test_an_answer_of_a_call_that_nobody_heard_is_told_only_at_the_end(
+    at_home: Client, mira: Companion
+) -> None:
+    reply = answered(mira, "hello", "", Reply.State.STOPPED)
+    path = f"/companions/{mira.pk}/turns/{reply.message_id}/"
+    assert 'class="trouble only-last-row"' in at_home.get(path).content.decode()
+    Reply.objects.filter(pk=reply.pk).update(is_in_call=True)
+    assert 'class="trouble only-last"' in at_home.get(path).content.decode()
+
+
 @pytest.mark.parametrize(
     ("code", "words", "button"),
     [

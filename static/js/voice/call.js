@@ -54,13 +54,14 @@ async function begin() {
   }
   takeOver(signal);
   stayAwake(signal);
-  connect(context);
+  const introduction = playNotice(notice, { context, language, signal });
+  connect(context, introduction);
   part("mute").textContent = words.mute;
   for (const name of ["mute", "end", "level"]) part(name).hidden = false;
   part("start").hidden = true;
   part("end").focus();
   microphone.isRaised = true;
-  await playNotice(notice, { context, language, signal });
+  await introduction;
   return signal.aborted || turned(call.dataset.state === "opening" ? "listening" : call.dataset.state);
 }
 
@@ -91,10 +92,11 @@ function stayAwake(signal) {
   wake();
 }
 
-function connect(context) {
+function connect(context, introduction) {
   line = new Line(companion);
   texts = new Texts((frame) => line.ask(frame));
-  turns = new TurnTaking(new Speaking(companion, context), line, said);
+  const speaking = Object.assign(new Speaking(companion, context), { before: introduction });
+  turns = new TurnTaking(speaking, line, said);
   const here = line;
   const during = (deed) => (event) => here === line && deed(event.detail); // what comes later is another call's, or none's
   line.addEventListener("up", during(up));

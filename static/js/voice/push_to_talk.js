@@ -12,7 +12,8 @@ const LATER = [0, 429, 502, 503, 504];
 
 export class PushToTalk {
   #state = "idle"; // idle, starting, on, ending
-  #attached = null; // what goes out with the next message: {id, seconds, sound}
+  #attached = null; // what goes out with the next message: {id, seconds, sound, detail}, of which the last says why it
+  // has no words yet
   #again = null; // what the second button does
   #pressedAt = 0;
   #wait = null; // aborted when what is being transcribed is discarded
@@ -45,6 +46,7 @@ export class PushToTalk {
     if (!recording) return;
     this.play.dataset.plays = recording.sound;
     this.time.textContent = clock(recording.seconds);
+    if (recording.detail) this.#trouble(recording.detail, () => this.#hearAgain(recording.id));
   }
 
   #listen() {
@@ -153,10 +155,9 @@ export class PushToTalk {
   }
 
   #heard({ id, text, seconds, sound, detail }) {
-    this.attach({ id, seconds, sound });
-    this.#set("idle", this.words.read_through);
+    this.#set("idle");
+    this.attach({ id, seconds, sound, detail });
     if (text) this.#write(text);
-    else this.#trouble(detail, () => this.#hearAgain(id));
     if (this.composer.sendsOnEnter) this.composer.area.focus();
   }
 

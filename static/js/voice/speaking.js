@@ -11,6 +11,7 @@ import { Speaker } from "./speaker.js";
 const AHEAD = 2;
 
 export class Speaking extends EventTarget {
+  before = null; // a promise of what is to be said before anything else, such as a call's notice
   #run = null; // {url, leaving, number, sentences, heard, voice}
 
   constructor(companion, context = null) {
@@ -65,6 +66,7 @@ export class Speaking extends EventTarget {
     for (; ; run.number += 1) {
       const { number } = run;
       const sentence = await this.#sentence(run, number);
+      await this.before;
       if (!sentence || run !== this.#run) return;
       for (let next = number + 1; next <= number + AHEAD; next += 1) this.#sentence(run, next).catch(() => {});
       await this.#say(run, sentence);
