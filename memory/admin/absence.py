@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from django.db.models import Model
 from django.utils.functional import Promise
@@ -13,6 +12,7 @@ from memory.models import Memory, Recall
 from memory.recall.origins import Statement
 from memory.recall.traits import tells_nothing
 
+MIN_LETTERS = 4  # fewer stand in any text
 IN_PROMPT = _("it was in the prompt already")
 CLOSED = _("it had been closed before")
 WITHHELD = _(
@@ -62,7 +62,7 @@ def explain_absences(memory: Memory, recalls: Sequence[Recall]) -> Iterator[Abse
     for recall, entry in zip(recalls, entries, strict=True):
         if entry:
             yield _describe(recall, memory, entry, things)
-        elif _list_shown(recall) & {memory.pk, memory.message_id}:
+        elif _is_in_prompt(memory, recall):
             yield Absence(recall, memory, IN_PROMPT)
         elif memory.closed_at and memory.closed_at <= recall.at:
             yield Absence(recall, memory, CLOSED)
@@ -100,15 +100,24 @@ def _describe(recall: Recall, memory: Memory, entry: dict[str, Any], things: dic
     )
 
 
-def _list_shown(recall: Recall) -> set[UUID]:
-    """Return the ids of all that stood in the prompts of the recall's reply, as far as they are kept."""
-    prompts = recall.reply.prompts.all() if recall.reply else ()
-    return {id for prompt in prompts for id in prompt.shown}
+def _load_sent(recall: Recall) -> list[str]:
+    """Return the texts of the messages that the recall's reply sent in its first round, if its prompts are kept."""
+    first = next(iter(recall.reply.prompts.all()), None) if recall.reply else None
+    return [str(message.get("content") or "") for message in first.messages] if first else []
+
+
+def _is_in_prompt(memory: Memory, recall: Recall) -> bool:
+    """Return whether the prompt has the memory's words, however they are quoted there."""
+    words = _letters_of(memory.text)
+    return len(words) >= MIN_LETTERS and words in _letters_of(" ".join(_load_sent(recall)))
+
+
+def _letters_of(text: str) -> str:
+    return "".join(filter(str.isalnum, text))
 
 
 def _find_line(memory: Memory, recall: Recall) -> str:
-    """Return the line of the prompt's first message that says all that the memory says, or ""."""
+    """Return the line of the prompt that says all that the memory says, or ""."""
     said = Statement.of(memory.text)
-    prompts = recall.reply.prompts.all() if recall.reply else ()
-    lines = [line for prompt in prompts for line in str(prompt.messages[0].get("content")).splitlines()]
+    lines = [line for text in _load_sent(recall)[:1] for line in text.splitlines()]
     return next((line.lstrip("- ") for line in lines if said.is_within(Statement.of(line))), "")

@@ -38,8 +38,8 @@ class Found:
 class LeftOut:
     """A memory (its id) that a recall did not bring into the prompt, and why.
 
-    `bearing` is how much it bore on the cue, where that counted, and `least` what was asked of it. `repeats` are the ids
-    of the memories and messages whose words it says again; a repetition without them is one of what is always in mind.
+    `bearing` is how much it bore on the cue, if that was too little, and `least` what was asked of it. `repeats` are the
+    ids of the memories and messages that say the same; a repetition without them is one of what is always in mind.
     """
 
     memory_id: UUID
@@ -179,7 +179,9 @@ def _find_near_misses(
         else:
             reason = Recall.Omission.FLOOR if bearing[place] < floor.least else Recall.Omission.FIT
         if id not in came_ids:
-            misses.append(LeftOut(id, reason, round(float(bearing[place]), 3), floor.least))
+            is_below = reason == Recall.Omission.FLOOR
+            numbers = (round(float(bearing[place]), 3), floor.least) if is_below else (None, None)
+            misses.append(LeftOut(id, reason, *numbers))
     return misses[:MAX_NEAR_MISSES]
 
 

@@ -236,7 +236,9 @@ def test_the_last_day_is_told_by_hours(
     assert "12.0000" in shown
 
 
-def test_the_list_tells_what_each_model_cost_in_a_month(desk: Client, bob: User) -> None:
+def test_what_each_model_cost_in_a_month_is_told_of_all_and_of_a_person(
+    desk: Client, bob: User, alice: User
+) -> None:
     choose_chat("Mine", "https://llm.example/v1", "large")
     Provider.objects.update(prompt_price=2, completion_price=10)
     now = timezone.now()
@@ -263,6 +265,8 @@ def test_the_list_tells_what_each_model_cost_in_a_month(desk: Client, bob: User)
     shown = desk.get(listing(Provider)).content.decode().partition('id="last-month"')[2]
     assert "2,000,000" in shown
     assert "6.00" in shown
+    assert "6.00" in desk.get(page(bob)).content.decode()
+    assert load_last_month(now, alice) == []
 
 
 @pytest.mark.django_db(transaction=True)

@@ -8,6 +8,7 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
+from accounts.models import ModelCall
 from companions.models import Companion
 from companions.tasks import drop_old_prompts
 from memory.models import Document, Memory, Recall, Revision
@@ -62,15 +63,19 @@ def test_what_an_operation_keeps_has_a_limit_a_day(settings: Settings) -> None:
         assert 86_400 in [seconds for _limit, seconds in settings.RATES[what]], what
 
 
-def test_recalls_by_the_api_are_kept_as_long_as_prompts(
+def test_recalls_by_the_api_and_words_of_background_work_are_kept_as_long_as_prompts(
     as_alice: Api, mira: Companion, settings: Settings
 ) -> None:
     assert as_alice.post(path(mira, "recall"), {"cue": "tea"}).status_code == 200
+    sent = [{"role": "user", "content": "tea"}]
+    ModelCall.objects.create(user=mira.user, purpose="learning", sent=sent, started_at=timezone.now())
     drop_old_prompts()
-    assert Recall.objects.count() == 1
-    Recall.objects.update(at=timezone.now() - settings.PROMPTS_KEPT - timedelta(days=1))
+    assert (Recall.objects.count(), ModelCall.objects.get(purpose="learning").sent) == (1, sent)
+    before = timezone.now() - settings.PROMPTS_KEPT - timedelta(days=1)
+    Recall.objects.update(at=before)
+    ModelCall.objects.update(started_at=before)
     drop_old_prompts()
-    assert Recall.objects.count() == 0
+    assert (Recall.objects.count(), ModelCall.objects.get(purpose="learning").sent) == (0, None)
 
 
 def test_a_page_of_revisions_has_the_limit_of_the_api(

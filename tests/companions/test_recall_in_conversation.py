@@ -218,6 +218,8 @@ async def test_why_an_answer_went_without_a_memory_is_noted(as_alice: Api, mira:
     assert pinned.why == "it says the same as something else in the prompt"
     assert "Alice is allergic to walnuts, badly." in pinned.line
     assert await in_thread(why_not, "Lena came by.", pinned.recall) == "it was in the prompt already"
+    await in_thread(Prompt.objects.update, messages=[{"role": "system", "content": "You are Mira."}])
+    assert await in_thread(why_not, "Lena came by.", pinned.recall) != "it was in the prompt already"
     small_talk = "it only asks or makes small talk, which never comes by itself"
     assert await in_thread(why_not, SAID[3], pinned.recall) == small_talk
 
