@@ -3,14 +3,13 @@
 The shares of lore and tools are defined where these are chosen: in companions/lore/turn.py and companions/tools.
 """
 
-from django.conf import settings
-
 from providers.selection import get_provider
 
 # For `share`: the part takes at most 1/N of the context.
 EXAMPLES = 8
 PERSON = 16
 ATTACHED_TEXTS = 8
+LONG_MESSAGE = 8  # of the history, where it does not fit in full
 INNER_STATE = 20
 SESSION_NOTES = 16  # the scratch, and the warning that the context is nearly full
 ROOM_FOR_TALK = 8  # with less than this left, there is no room for a talk
@@ -30,8 +29,9 @@ def talk_tokens(tool_tokens: int) -> int:
     That is the context without the offered tools (`tool_tokens`), the answer, the facts of the moment, and the quarter
     reserved for recalled memories and tool results.
     """
-    context = get_provider().context_tokens
-    return context - context // 4 - int(settings.ANSWER_TOKENS) - tool_tokens - FACTS_TOKENS
+    provider = get_provider()
+    context = provider.context_tokens
+    return context - context // 4 - provider.answer_tokens - tool_tokens - FACTS_TOKENS
 
 
 def pinned_tokens(left: int) -> int:

@@ -109,23 +109,35 @@ def show_emotions(text: str, emotions: Sequence[Mapping[str, object]]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def choose_newest(messages: Sequence[Spoken], tokens: int) -> list[Spoken]:
-    """Return, oldest first, the newest of the messages (given newest first) that fit in so many tokens."""
+def choose_newest(messages: Sequence[Spoken], tokens: int, cut_to: int = 0) -> list[Spoken]:
+    """Return, oldest first, the newest of the messages (given newest first) that fit in so many tokens.
+
+    Of a message that does not fit, the first `cut_to` tokens are tried, so that a long one, as a pasted text, does not
+    keep all that was said before it out of the prompt.
+    """
     kept: list[Spoken] = []
     for message in messages:
-        text = render_said(show_emotions(message.text, message.emotions), message.quoted, message.files)
-        tokens -= estimate(text) + MESSAGE_TOKENS
-        tokens -= estimate_messages(render_deeds(message)) if message.calls else 0
+        before = UNANSWERED_TOKENS if message is messages[-1] and message.is_unprompted else 0
         if kept:  # the later message's time, after a pause or between two of the companion's messages
             later = kept[-1]
             is_unasked = later.role == message.role == Message.Role.ASSISTANT
             has_rested = later.said_at - message.said_at >= RESTED
-            tokens -= UNANSWERED_TOKENS if is_unasked else TIME_TOKENS if has_rested else 0
-        tokens -= UNANSWERED_TOKENS if message is messages[-1] and message.is_unprompted else 0
-        if tokens < 0:
+            before += UNANSWERED_TOKENS if is_unasked else TIME_TOKENS if has_rested else 0
+        tried = message
+        if (needed := before + _estimate(message)) > tokens and cut_to:
+            tried = message._replace(text=beginning(message.text, cut_to))
+            needed = before + _estimate(tried)
+        if needed > tokens:
             break
-        kept.append(message)
+        tokens -= needed
+        kept.append(tried)
     return kept[::-1]
+
+
+def _estimate(message: Spoken) -> int:
+    text = render_said(show_emotions(message.text, message.emotions), message.quoted, message.files)
+    deeds = estimate_messages(render_deeds(message)) if message.calls else 0
+    return estimate(text) + MESSAGE_TOKENS + deeds
 
 
 def align_window(kept: list[Spoken], count: int) -> list[Spoken]:

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
@@ -119,8 +118,9 @@ class ContextUsage:
 
 def measure_usage(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -> ContextUsage:
     """Return how a prompt with these tools fills the context, including the room reserved for the answer."""
-    parts = {**measure_parts(messages, tools), Part.ANSWER: int(settings.ANSWER_TOKENS)}
-    return ContextUsage(parts, get_provider().context_tokens)
+    provider = get_provider()
+    parts = {**measure_parts(messages, tools), Part.ANSWER: provider.answer_tokens}
+    return ContextUsage(parts, provider.context_tokens)
 
 
 def leaves_no_room(companion: Companion, tool_tokens: int) -> bool:

@@ -291,7 +291,7 @@ def load_talk(
             has_examples=has_examples,
         )
         turn.history = choose_history(session, visible, turn.parts.history_tokens, has_more=has_more)
-        if len(turn.history) == len(visible) or not companion.example_dialogue:
+        if turn.history == [*visible[::-1]] or not companion.example_dialogue:
             break
     turn.summarised_ids = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised_ids else ""
@@ -300,13 +300,15 @@ def load_talk(
 def choose_history(
     session: Session, visible: Sequence[Spoken], tokens: int, *, has_more: bool
 ) -> list[Spoken]:
-    """Return, oldest first, the `visible` messages (newest first) that are sent and fit into this many tokens."""
+    """Return, oldest first, the `visible` messages (newest first) that are sent and fit into this many tokens; a long one
+    that does not is cut.
+    """
     count, unsent = len(visible), session.unsent
     if has_more:
         count = Message.objects.filter(session=session, is_hidden=False).count() - 1
         unsent -= count - len(visible)
     sendable = without_unsent(visible[::-1], max(unsent, 0))[::-1]
-    return align_window(choose_newest(sendable, tokens), count)
+    return align_window(choose_newest(sendable, tokens, budgets.share(budgets.LONG_MESSAGE)), count)
 
 
 def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:

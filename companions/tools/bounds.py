@@ -29,8 +29,9 @@ def count_tokens(value: object) -> int:
 
 def count_tokens_left(context: ToolContext) -> int:
     """Return how many tokens a tool's result may take now: at most an eighth of the context, 0 if that is full."""
-    size = get_provider().context_tokens
-    left: int = size - settings.ANSWER_TOKENS - estimate_messages(context.prompt) - context.offered_tokens
+    provider = get_provider()
+    size = provider.context_tokens
+    left = size - provider.answer_tokens - estimate_messages(context.prompt) - context.offered_tokens
     return max(min(left, size // 8) - OVERHEAD_TOKENS, 0)
 
 

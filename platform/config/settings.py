@@ -430,10 +430,10 @@ CHAT_TIMEOUTS = {
     "silence_seconds": env.seconds("LLM_SILENCE_SECONDS", 60.0),
 }
 CHAT_RETRIES = env.count("LLM_RETRIES", 2)
-#: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, `1024` | the model's context size, and how much of it is
-#:   reserved for the answer
+#: `LLM_CONTEXT_TOKENS`, `LLM_ANSWER_TOKENS` | `8192`, an eighth but at most `1024` | the model's context size,
+#:   and how much of it is reserved for the answer; in proportion less where a provider's context is smaller
 CONTEXT_TOKENS = env.count("LLM_CONTEXT_TOKENS", 8192, least=1024)  # as in the admin
-ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", min(1024, CONTEXT_TOKENS), least=1, most=CONTEXT_TOKENS)
+ANSWER_TOKENS = env.count("LLM_ANSWER_TOKENS", min(1024, CONTEXT_TOKENS // 8), least=1, most=CONTEXT_TOKENS)
 #: `LLM_TEMPERATURE`, `LLM_TOP_P`, `LLM_PRESENCE_PENALTY`, `LLM_FREQUENCY_PENALTY` | `0.8`, none, `0`, `0.2` |
 #:   sampling parameters for conversations. An empty value leaves the choice to the server; a penalty of 0 is not
 #:   sent

@@ -154,7 +154,7 @@ def leave_out_small(
     if len(providers) < 2:
         return list(providers)
     first, *others = providers
-    needed = min(estimate_messages(messages, tools) + settings.ANSWER_TOKENS, first.context_tokens)
+    needed = min(estimate_messages(messages, tools) + first.answer_tokens, first.context_tokens)
     return [first, *(other for other in others if other.context_tokens >= needed)]
 
 

@@ -48,6 +48,14 @@ class ChatProvider:
         """Return what records call the provider: its address, or OWN for a person's own."""
         return OWN if self.is_own else self.base_url
 
+    @property
+    def answer_tokens(self) -> int:
+        """Return how many tokens an answer in a talk may have: less in proportion where the context is smaller than
+        CONTEXT_TOKENS, since the talk needs room, too.
+        """
+        share = min(self.context_tokens / settings.CONTEXT_TOKENS, 1)
+        return max(int(settings.ANSWER_TOKENS * share), 1)
+
     def require_key(self) -> str:
         """Return the key, or an empty string if it needs none. Raise ProviderRefused if the key cannot be decrypted."""
         if self.has_lost_key:

@@ -23,7 +23,8 @@ from memory.emotion import Emotion
 from memory.models import Recalled, Revision
 from memory.models.core_memory import By
 from memory.store import keep_fact
-from providers.tokens import estimate_messages
+from providers.selection import Preference, get_provider, preferring
+from providers.tokens import estimate, estimate_messages
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 NOW = timezone.now()
@@ -127,6 +128,28 @@ def test_the_prompt_and_its_answer_fit_into_the_context(mira: Companion, setting
     )
     assert estimate_messages(turn.prompt, turn.offers) <= 5500
     assert str(turn.prompt[-2]["content"]).startswith("99: ")
+
+
+@pytest.mark.parametrize("size", [2048, 4096])
+def test_a_small_context_has_room_for_the_last_exchange(mira: Companion, size: int) -> None:
+    with preferring(Preference(context_tokens=size)):
+        turn = turn_after(mira, [f"{n}: a day in the garden, and some rain." for n in range(40)], "And now?")
+        answer = get_provider().answer_tokens
+        assert estimate_messages(turn.prompt, turn.offers) <= size - answer
+    assert answer == size // 8
+    assert [message.text[:3] for message in turn.history][-2:] == ["38:", "39:"]
+
+
+def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, settings: Any) -> None:
+    settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 4096, 500
+    story = "".join(f"On day {n} the ferry left Porto and Marta counted gulls. " for n in range(110))
+    turn = turn_after(mira, ["I am Ana.", "Hello!", story, "A long story."], "What came on day 5?")
+    first, _hello, told, _answer = turn.history
+    assert first.text == "I am Ana."
+    assert story.startswith(told.text.removesuffix("…"))
+    assert "On day 5 " in told.text
+    assert estimate(told.text) <= 4096 // 8 + 1
+    assert estimate_messages(turn.prompt, turn.offers) <= 3596
 
 
 def test_no_text_passes_for_a_block_of_kiths_own(mira: Companion) -> None:

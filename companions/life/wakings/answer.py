@@ -49,7 +49,7 @@ COPIED = regex.compile(
     r"|- (?:(?:Coming up|Promised|Was) (?:today|tomorrow|yesterday|\d{1,3} days ago)|Promised, without a day|Open): [\"“]"
     r"[^\n]{0,4000})[^\S\n]*(?:\n|$))++"
 )
-WRAPPED = regex.compile(r"^[\"“「『](?P<text>.+)[\"”」』]$", regex.DOTALL)
+WRAPPED = regex.compile(r"^[\"“「『](?P<text>[^\"“”「」『』]+)[\"”」』]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +161,9 @@ def clean_words(text: str) -> str:
 
 
 def _strip_lead(text: str) -> str:
-    """Return the text without an introduction such as "I would write:", and then without its enclosing quotes."""
+    """Return the text without an introduction such as "I would write:", and without quotes that enclose all of it."""
     lead = pattern_of("would_write").match(text.strip())
-    if lead is None:
-        return text
-    rest = text.strip()[lead.end() :].strip()
+    rest = text.strip()[lead.end() :].strip() if lead else text.strip()
     wrapped = WRAPPED.match(rest)
     return wrapped["text"] if wrapped else rest
 

@@ -110,7 +110,7 @@ def metered_completion(
             raise error or busy from None
         left, has_answered, completion = left[left.index(provider) + 1 :], False, Completion()
         chosen = (
-            sampling.fill_in(provider.dry_multiplier)
+            sampling.fill_in(provider.dry_multiplier, provider.answer_tokens)
             if sampling
             else Sampling.for_form(task, provider.context_tokens)
         )

@@ -51,7 +51,7 @@ async def stream_with_fallback(
         left = left[left.index(provider) + 1 :]
         yield ProviderChosen(provider, error)
         error = None
-        filled_in = sampling.fill_in(provider.dry_multiplier)
+        filled_in = sampling.fill_in(provider.dry_multiplier, provider.answer_tokens)
         first_piece_seconds = None
         if left and await admission.is_failing(provider):
             first_piece_seconds = settings.CHAT_TIMEOUTS["first_piece_seconds"] * FAILING_PATIENCE

@@ -61,9 +61,13 @@ class Sampling:
             max_tokens=min(FORM_TOKENS.get(task, MOST_FORM_TOKENS), most), temperature=FORM_TEMPERATURE
         )
 
-    def fill_in(self, dry_multiplier: float | None) -> Self:
-        """Return the sampling with the provider's `dry_multiplier`, unless one is chosen already."""
-        return replace(self, dry_multiplier=dry_multiplier) if self.dry_multiplier is None else self
+    def fill_in(self, dry_multiplier: float | None, answer_tokens: int) -> Self:
+        """Return the sampling with the provider's `dry_multiplier`, unless one is chosen already, and for an answer that
+        is not longer than the provider's may be.
+        """
+        dry = dry_multiplier if self.dry_multiplier is None else self.dry_multiplier
+        most = self.max_tokens and min(self.max_tokens, answer_tokens)
+        return replace(self, dry_multiplier=dry, max_tokens=most)
 
     def as_fields(self) -> dict[str, Any]:
         """Return the fields of a request, with the repetition penalty under both names that servers have for it."""
