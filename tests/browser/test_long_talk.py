@@ -239,6 +239,22 @@ def test_a_talk_that_was_left_open_marks_what_has_come_meanwhile(person: Person,
     expect(page.locator(".new-since")).to_have_count(0)
 
 
+def test_messages_that_come_at_once_stand_in_their_order(person: Person) -> None:
+    page, path = person.page, person.create_companion()
+    person.visit(path)
+    expect(page.locator("#send")).to_be_enabled()
+    held: list[Route] = []
+    page.route(re.compile(r"/turns/[^/]+/$"), lambda route: held.append(route), times=1)
+    for number in range(2):
+        person.live.run(COME.replace("COMPANION", path.split("/")[2]).replace("NUMBER", str(number)))
+    while not held:
+        page.wait_for_timeout(50)
+    page.wait_for_timeout(500)  # the second would be here by now
+    held[0].continue_()
+    said = page.locator("#turns .said-by-companion .words")
+    expect(said).to_contain_text(["Hello, I am Mira.", "0 It rains.", "1 It rains."])
+
+
 # As the browser tells of a scroll, but only in its next frame, before which a message may come.
 GROW = """() => {
   const turn = document.querySelector("#turns .turn");

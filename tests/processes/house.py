@@ -30,6 +30,8 @@ from tests.fixtures.rehearsal import RehearsalServer
 from tests.processes.person import Person
 
 ROOT = Path(__file__).resolve().parents[2]
+READY_SECONDS = 180.0
+PATIENCE_SECONDS = 60.0
 ALIAS = "house"  # its database, beside the one that other tests use
 QUICK = {
     "KITH_LEASE_RENEWED_SECONDS": "0.4",
@@ -48,7 +50,7 @@ M = TypeVar("M", bound=Model)
 T = TypeVar("T")
 
 
-def eventually(fact: Callable[[], T], seconds: float = 20.0) -> T:
+def eventually(fact: Callable[[], T], seconds: float = PATIENCE_SECONDS) -> T:
     """What `fact` gives once it is true; AssertionError with what it gave last where it never is."""
     deadline = time.monotonic() + seconds
     while not (found := fact()):
@@ -101,10 +103,10 @@ class House:
                 client.delete(WORKER_KEY)  # of the one before
             for child in stopped:
                 child.start()
-            for port in self.ports:
-                eventually(partial(is_answering, port), 60)
+            for child, port in zip(self.webs, self.ports, strict=True):
+                eventually(partial(_is_ready, child, partial(is_answering, port)), READY_SECONDS)
             if self.worker in stopped:
-                eventually(partial(client.exists, WORKER_KEY), 60)
+                eventually(partial(_is_ready, self.worker, partial(client.exists, WORKER_KEY)), READY_SECONDS)
 
     def stop(self) -> None:
         """End everything."""
@@ -145,6 +147,12 @@ class House:
         user.save(using=ALIAS)
         _, token = Token.objects.using(ALIAS).issue(user, "test")
         return Person(user, token, [self.url(0), self.url(1)])
+
+
+def _is_ready(child: Child, answers: Callable[[], Any]) -> bool:
+    """Whether it answers; AssertionError where it has ended."""
+    assert child.is_running(), child.log_path.read_text()[-4000:]
+    return bool(answers())
 
 
 def kill(child: Child) -> None:

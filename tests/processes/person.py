@@ -87,7 +87,7 @@ class Socket:
     def say(self, text: str, client_id: str) -> None:
         self.send("message.send", text=text, client_id=client_id)
 
-    def wait(self, fact: Callable[[], Any], seconds: float = 20.0) -> Any:
+    def wait(self, fact: Callable[[], Any], seconds: float = 60.0) -> Any:
         """What `fact` gives once it is true, looked at whenever a frame has come."""
         deadline = time.monotonic() + seconds
         with self._came:
@@ -98,7 +98,7 @@ class Socket:
                 self._came.wait(left)
         return found
 
-    def first(self, *types: str, seconds: float = 20.0, **fields: Any) -> Frame:
+    def first(self, *types: str, seconds: float = 60.0, **fields: Any) -> Frame:
         """The first frame of one of these types with these fields."""
         found: Frame = self.wait(lambda: next(iter(self.all(*types, **fields)), None), seconds)
         return found
@@ -127,7 +127,7 @@ class Socket:
         )
         return found
 
-    def ending(self, reply_id: str, seconds: float = 20.0) -> Frame:
+    def ending(self, reply_id: str, seconds: float = 60.0) -> Frame:
         return self.first(*ENDINGS, id=reply_id, seconds=seconds)
 
     def heard(self, reply_id: str, before: str = "") -> str:

@@ -54,7 +54,7 @@ def test_remind_me_comes_as_a_message_as_a_badge_and_as_a_push(house: House, ali
     mine = {"companion_id": alice.companion_id}
     assert house.rows(Waking).get(timer__schedule="3s", **mine).outcome == "spoke"
     assert house.rows(Message).filter(**mine, waking__isnull=False).count() == 1
-    eventually(lambda: house.rows(Delivery).get(**mine, channel="push").state == "sent", 20)
+    eventually(lambda: house.rows(Delivery).get(**mine, channel="push").state == "sent")
     beat(house, "send_deliveries")
     beat(house, "tick")
     time.sleep(3)

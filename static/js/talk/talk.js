@@ -179,7 +179,7 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   isLookedAtAgain = false;
   if (frame.type === "pong") return;
   if (frame.type === "message.saved") saved(frame);
-  else if (frame.type === "message.said") said(frame.message, frame.emotions);
+  else if (frame.type === "message.said") saying = saying.then(() => said(frame.message, frame.emotions)).catch(() => {});
   else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
   else if (frame.type === "branch.chosen") followBranch();
@@ -209,7 +209,8 @@ function saved({ message, reply }) {
   if (mine.has(message.client_id)) aloud.answer(reply.id);
 }
 
-// Show a message that the companion or Kith wrote unasked; it is a turn of its own.
+// Show a message that the companion or Kith wrote unasked; it is a turn of its own. Each waits for the one before it.
+let saying = Promise.resolve();
 async function said(message, emotions = []) {
   if (turns.find(message.id)) return;
   emotions.slice(0, 1).forEach(showEmotion);
