@@ -28,6 +28,7 @@ from files.responses import serve
 from safety.admin import PrivateAdmin, describe_name, link, link_to, moment, number, state
 from safety.audit import record
 from safety.models import AuditEntry
+from text.strings import storable
 
 State = GalleryVersion.State
 COLOURS = {
@@ -116,7 +117,7 @@ class GalleryVersionAdmin(PrivateAdmin):
             raise PermissionDenied
         version = get_object_or_404(GalleryVersion.objects.select_related("character"), pk=object_id)
         operator, deed, now = cast(User, request.user), request.POST.get("deed"), timezone.now()
-        reason, rating = request.POST.get("reason", "")[:1_000], request.POST.get("rating", "")
+        reason, rating = storable(request.POST.get("reason", ""))[:1_000], request.POST.get("rating", "")
         try:
             match deed:
                 case State.APPROVED | State.REJECTED | State.TAKEN_DOWN:

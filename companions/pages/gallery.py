@@ -35,6 +35,7 @@ from companions.pages.shortcuts import (
 from files.responses import serve_on_page
 from safety.models import Notice
 from safety.notices import mark_kind_seen
+from text.strings import storable
 
 ENTRIES, TAGS = 24, 12  # on a page
 State = GalleryVersion.State
@@ -76,7 +77,7 @@ def character(request: SignedInRequest, character_id: UUID) -> HttpResponse:
                 request.user,
                 entry,
                 timezone.now(),
-                key=request.POST.get("key", "")[:100] or str(uuid4()),
+                key=storable(request.POST.get("key", ""))[:100] or str(uuid4()),
                 name=name,
                 greeting=greeting,
             )

@@ -23,6 +23,7 @@ from companions.models import Companion
 from companions.pagination import CursorError, PageIn, paginate_merged
 from memory.embedding import embed_cue
 from memory.embedding.spaces import CueVector
+from text.strings import storable
 
 T = TypeVar("T")
 View = TypeVar("View", bound=Callable[..., Any])
@@ -79,7 +80,7 @@ def read_beginning(request: HttpRequest) -> tuple[str, int]:
     """Return the name of a new companion ("" to keep the character's) and the index of its greeting, from the fields of
     `companions/_beginning.html`.
     """
-    name, number = request.POST.get("name", "").strip()[:80], request.POST.get("greeting", "")[:4]
+    name, number = storable(request.POST.get("name", "")).strip()[:80], request.POST.get("greeting", "")[:4]
     return name, int(number) if number.isdecimal() else 0
 
 

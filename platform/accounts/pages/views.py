@@ -31,6 +31,7 @@ from accounts.pages.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.pages.own_models import has_page
 from accounts.time_zones import list_choices
 from database.queries import lift_statement_timeout
+from text.strings import storable
 
 UNPROCESSABLE = 422
 
@@ -88,7 +89,7 @@ class EmailView(allauth.EmailView):  # type: ignore[misc]
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if "action_send" in request.POST:
-            email = request.POST.get("email", "")
+            email = storable(request.POST.get("email", ""))
             mine = EmailAddress.objects.filter(user=request.user, email=email.lower())
             if mine.filter(verified=True).exists():  # on a page that was opened before
                 messages.success(request, _("This address is confirmed already."))
