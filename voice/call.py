@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
@@ -36,6 +37,8 @@ MAX_SECONDS = 60  # of an utterance
 MIN_RATE = 8_000  # samples a second
 WITHOUT_WORDS = ("silent", "nothing_heard")  # error codes that are not reported as errors
 STORAGE_TIMEOUT_SECONDS = 2.0
+RETRY_SECONDS = 1.0  # after which a service that failed is asked once more
+SLOW_SECONDS = 5.0  # one that took longer to fail is not: the person waits
 FAREWELL_SECONDS = 120  # that transcribing what was said before hanging up may take
 HUNG_UP = {1000, 1001}  # codes of a client that closes; the server gives 1005 for a line that fell
 CALL_SECONDS = 24 * 3600  # for which a call is known, in which its line may fall and be taken up
@@ -256,10 +259,27 @@ async def hear(companion: Companion, utterance: Utterance, begin: Start) -> Star
 
 
 async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) -> Transcript:
+    """Return the transcript; raise HearingError, GateError.
+
+    A service that fails at once is asked a second time, so that a short failure does not cost a minute of speech.
+    """
+    ask = partial(
+        transcribe_sound,
+        companion.user,
+        sound,
+        timezone.now,
+        language=utterance.language,
+        companion=companion,
+    )
+    began = time.monotonic()
     try:
-        return await transcribe_sound(
-            companion.user, sound, timezone.now, language=utterance.language, companion=companion
-        )
+        try:
+            return await ask()
+        except HearingError as error:
+            if error.code != "transcription_unavailable" or time.monotonic() - began > SLOW_SECONDS:
+                raise
+            await asyncio.sleep(RETRY_SECONDS)
+            return await ask()
     except HearingError as error:
         if error.code in WITHOUT_WORDS:
             raise
