@@ -217,9 +217,12 @@ def read_feeling(answer: Reflection) -> Feeling:
     return Feeling(answer.valence, answer.arousal, answer.emotion, answer.intensity)
 
 
-def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rules: str = "") -> str:
+def keep_grounded(
+    text: str, talk: Talk, kept: str, names: Collection[str], rules: str = "", *, is_own: bool = True
+) -> str:
     """Return the grounded ones of the first MAX_SENTENCES sentences, with "…" instead of secrets. It may be empty.
-    Refusals, sentences that only copy the `rules` of the request or the person's words, and repetitions are left out.
+    Refusals, sentences that only copy the `rules` of the request, and repetitions are left out, and so are the person's
+    words where the text speaks of the companion (`is_own`): "I" would be another one.
 
     A sentence is grounded if each name, number and day in it occurs in the talk, in the text `kept` from before, or
     among the `names` of the two. In languages that capitalise all nouns, as German does, capitals do not mark names.
@@ -235,7 +238,7 @@ def keep_grounded(text: str, talk: Talk, kept: str, names: Collection[str], rule
         sentence
         for sentence in islice(filter(str.strip, sentences), MAX_SENTENCES)
         if not is_boilerplate(sentence, rules)
-        and not is_parroted(sentence, talk)
+        and not (is_own and is_parroted(sentence, talk))
         and stands_on(sentence.lower() if has_capital_nouns else sentence, talk.lines, kept, names)
     ).strip()
 

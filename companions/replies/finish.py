@@ -41,7 +41,9 @@ def finish(reply: Reply, state: Reply.State, said: Said, now: datetime, *, held_
         return None
     goes_on = bool(ended.continues and ended.continues.answer)
     if said.text.strip():
-        ended.answer = _save_answer(companion, ended, said.text.rstrip(), now)
+        # What broke off keeps its last space: it may be continued there.
+        text = said.text.rstrip() if state == Reply.State.DONE else said.text
+        ended.answer = _save_answer(companion, ended, text, now)
     # Changes made during the reply count as made after the answer, unless that was inserted among earlier messages.
     mark = ended.answer.pk if ended.answer and not goes_on and not _is_followed(ended) else None
     if mark:

@@ -66,7 +66,7 @@ class Shown:
     def holds_names(self, sentence: str) -> bool:
         """Return whether each name, number and day of the sentence was shown."""
         names = self.context.companion.names.values()
-        return bool(keep_grounded(sentence, self.talk, self.text, names))
+        return bool(keep_grounded(sentence, self.talk, self.text, names, is_own=False))
 
     def holds_events(self, sentence: str) -> bool:
         """Return whether weather, tears or promises in the sentence were shown, in more than the persona."""

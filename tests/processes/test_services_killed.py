@@ -8,7 +8,7 @@ from tests.processes.house import House, eventually, kill
 from tests.processes.person import ENDINGS, Person, Socket
 
 pytestmark = pytest.mark.processes
-TALE = [f"{number} then " for number in range(150)]
+TALE = [*(f"{number} then " for number in range(150)), "the end."]
 
 
 def assert_kept(house: House, alice: Person, socket: Socket, reply_id: str) -> None:
@@ -17,7 +17,7 @@ def assert_kept(house: House, alice: Person, socket: Socket, reply_id: str) -> N
     (reply,) = house.replies(alice)
     assert [message.text for message in house.messages(alice)] == ["Tell me a tale", reply.text]
     assert reply.state in {"done", "interrupted"}
-    assert "".join(TALE).startswith(reply.text)
+    assert reply.text in "".join(TALE)
     assert reply.text == ending["message"]["text"] == socket.heard(reply_id)
     assert len(socket.all(*ENDINGS)) == 1
 
@@ -46,7 +46,7 @@ def test_redis_killed_while_an_answer_streams(house: House, alice: Person) -> No
 
 
 def test_a_message_sent_while_redis_is_away_is_kept_and_answered(house: House, alice: Person) -> None:
-    house.rehearsal.script({"pieces": TALE[:50], "delay_between": 0.01})
+    house.rehearsal.script({"pieces": TALE[-50:], "delay_between": 0.01})
     with alice.socket(0) as here:
         kill(house.services.redis)
         here.say("Tell me a tale", "one")

@@ -10,7 +10,7 @@ from tests.processes.house import House, eventually
 from tests.processes.person import ENDINGS, Person
 
 pytestmark = pytest.mark.processes
-STORY = [f"{number} and " for number in range(60)]
+STORY = [*(f"{number} and " for number in range(60)), "so on."]
 
 
 def test_two_sockets_on_two_processes_see_the_same_stream(house: House, alice: Person) -> None:

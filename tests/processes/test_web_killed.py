@@ -89,7 +89,7 @@ def test_a_web_process_told_to_end_finishes_the_short_interrupts_the_long_and_le
         assert web
         web.send_signal(signal.SIGTERM)
         short, long = far.ending(short_id), there.ending(long_id)
-        assert (short["type"], short["message"]["text"]) == ("reply.done", "".join(TALE[:20]))
+        assert (short["type"], short["message"]["text"]) == ("reply.done", "".join(TALE[:20]).rstrip())
         assert (long["type"], long["message"]["text"]) == ("reply.interrupted", there.heard(long_id))
         assert there.ending(second_id)["message"]["text"] == "The second answer."
         assert web.wait(15) in {0, -signal.SIGTERM}

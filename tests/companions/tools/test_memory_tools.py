@@ -227,7 +227,9 @@ def test_what_nobody_told_is_not_kept(mira: Companion, said: str, text: str, slo
         ("Remember: my flat is number 12, Oak Street, and I pay nine hundred.", "Alice pays 900 for 12 Oak Street."),
         ("remember my sister anna is a nurse", "Alice's sister Anna is a nurse."),
         ("Merk dir: Mein Bruder heißt Jan.", "Alice hat einen Bruder namens Jan."),
+        ("记住，我星期五有考试", "我星期五有考试"),  # their own words, which a feeling or a diary must not repeat
+        ("Remember: I teach chemistry in Porto.", "I teach chemistry in Porto."),
     ],
 )  # fmt: skip
-def test_what_was_told_is_kept_in_other_words(mira: Companion, said: str, text: str) -> None:
+def test_what_was_told_is_kept_in_these_or_other_words(mira: Companion, said: str, text: str) -> None:
     assert use(turn_of(mira, said), "remember", text=text) == {"remembered": text}
