@@ -16,7 +16,7 @@ from memory.learning.answers import Diary, Digest, Facts, Reflection, Understand
 from providers.chat.completion import MAX_CHARACTERS
 from providers.chat.structured import ask, find_objects, parse_answer
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.tokens import metered
+from providers.tokens import Metered, metered, note
 from tests.companions.talking import say
 from tests.fixtures.malformed import (
     GOOD,
@@ -383,6 +383,16 @@ def test_what_background_work_sent_and_got_is_kept_until_something_is_deleted(
     rehearsal.script({"answer": WHOLE, "task": "digest"})
     deleted.append(second)
     assert call().sent is None
+
+
+@pytest.mark.django_db
+def test_what_was_embedded_does_not_wait_for_the_companion(
+    alice: User, mira: Companion, django_assert_num_queries: Any
+) -> None:
+    """A deletion may hold it for long, and the call of an embedder has no words to keep."""
+    call = Metered("built in", "minilm", 12, False, 3)
+    with django_assert_num_queries(1), charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.EMBEDDING):
+        note(call)
 
 
 @pytest.mark.usefixtures("rehearsal")
