@@ -150,6 +150,11 @@ def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, 
     assert "On day 5 " in told.text
     assert estimate(told.text) <= 4096 // 8 + 1
     assert estimate_messages(turn.prompt, turn.offers) <= 3596
+    # What was learnt from the rest of it is not in the prompt, and may come to mind.
+    fact = keep_fact(mira.pk, "Otto is the goose of Marta.", NOW, NOW)
+    fact.sources.set(Message.objects.filter(text=story))
+    recall_memories(turn, "Who is Otto, the goose?", None, NOW)
+    assert fact in [found.memory for found in turn.recalled]
 
 
 def test_no_text_passes_for_a_block_of_kiths_own(mira: Companion) -> None:
