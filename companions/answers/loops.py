@@ -40,14 +40,16 @@ def drop_repetitions(text: str) -> str:
     Sentences that differ in numbers only count as the same, and so does one that breaks off.
     """
     kept, waiting = "", ""  # waiting are numbers and marks, which go with the sentence that they stand before
-    said: list[str] = []
-    for sentence in cut_sentences(text):
+    said: set[str] = set()
+    sentences = cut_sentences(text)
+    for place, sentence in enumerate(sentences, start=1):
         words = " ".join(WORDS.findall(sentence.casefold()))
         waiting += sentence
         if words:
-            if not any(before.startswith(words) for before in said):
+            breaks_off = place == len(sentences) and any(before.startswith(words) for before in said)
+            if words not in said and not breaks_off:
                 kept += waiting
-                said.append(words)
+                said.add(words)
             waiting = ""
     return kept.rstrip() or text
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 
 from companions.conversations.messages import check_text
 from companions.deletion.dependents import build_scope
-from companions.deletion.traces import erase_from_journal, scrub
+from companions.deletion.traces import erase_from_journal, scrub, scrub_calls
 from companions.deletion.withdrawal import delete_empty_pages, withdraw_corrected
 from companions.errors import ReplyStateError, TextError
 from companions.events import notify_companion, render_message
@@ -77,6 +77,8 @@ def correct_memory(memory: Memory, text: str, now: datetime, happened_at: dateti
     before = memory.text
     with everywhere():
         correct(memory, text, now, happened_at)
+    if companion and before != memory.text:
+        scrub_calls(companion.pk)
     stands_alone = memory.kind in NOT_CORRECTED or memory.is_private or memory.closed_at
     if companion is None or stands_alone or before == memory.text:
         return

@@ -147,12 +147,17 @@ def _scrub_replies(
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")
     Prompt.objects.filter(reply__in=shown).delete()
     ModelCall.objects.filter(reply__in=shown).exclude(said="").update(said="")
-    # Which words background work sent, or a sound was made of, is not recorded: clear all of the companion's.
-    Companion.objects.filter(pk=companion_id).update(scrubbed_at=timezone.now())
-    ModelCall.objects.filter(companion=companion_id, sent__isnull=False).forget_words()
+    scrub_calls(companion_id)
+    # Nor is recorded of which words a sound was made.
     SoundCall.objects.filter(companion=companion_id).exclude(said="").update(said="")
     Recall.objects.filter(Q(pk__in=asked) | Q(reply__in=shown, by=Recall.By.TOOL)).update(cue="")
     _wipe_later(list(shown))
+
+
+def scrub_calls(companion_id: UUID) -> None:
+    """Erase what background work sent and received, also of a call under way: of which words is not recorded."""
+    Companion.objects.filter(pk=companion_id).update(scrubbed_at=timezone.now())
+    ModelCall.objects.filter(companion=companion_id, sent__isnull=False).forget_words()
 
 
 def find_continued(reply_ids: Iterable[UUID]) -> set[UUID]:

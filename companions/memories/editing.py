@@ -10,13 +10,14 @@ from django.utils.translation import gettext as _
 
 from companions.deletion import delete_messages, forget_gists, forget_many
 from companions.deletion.dependents import find_scope
-from companions.deletion.traces import erase_from_journal
+from companions.deletion.traces import erase_from_journal, scrub_calls
 from companions.deletion.withdrawal import clear_summaries, conceal
 from companions.models import Companion, Message
 from companions.models.companion import hold, lock
 from database.deletions import note_deletions
 from database.journal import erasing, everywhere
 from jobs.background import enqueue
+from memory.core_memory import delete_block, delete_slot
 from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
@@ -48,6 +49,8 @@ def edit_core_memory(companion: Companion, edit: Callable[..., T], name: str, **
     Raise CoreMemoryError.
     """
     companion.lock()
+    if edit in (delete_slot, delete_block):
+        scrub_calls(companion.pk)
     return edit(companion.pk, name, by=By.USER, **fields)
 
 

@@ -67,7 +67,8 @@ class TurnContext:
 
     `recalled` are the memories found, with their `origins`; `excluded_ids` are memories that are not searched, since
     the prompt shows them anyway. `shown_ids` are the ids of all that the prompt shows, verbatim or retold: messages in
-    full (`verbatim_ids`), messages told by the summary (`summarised_ids`), memories, threads and timers.
+    full (`verbatim_ids`; those of `cut_ids` in part), messages told by the summary (`summarised_ids`), memories, threads
+    and timers.
     `provider` answers in all rounds, with this `sampling`. If it fails before it says anything, one of `stand_ins`
     answers, each with another model. `mood` is between -1 and 1. `files` are the names of the message's attachments,
     each with whether it is a picture; `texts` are those attached to it or to one of the last messages.
@@ -91,6 +92,7 @@ class TurnContext:
     pinned: PinnedContext = NOTHING_PINNED
     moment: Moment = field(init=False)
     excluded_ids: set[UUID] = field(default_factory=set)
+    cut_ids: set[UUID] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
     mood: float = 0.0
     files: Sequence[tuple[str, bool]] = ()
@@ -293,6 +295,8 @@ def load_talk(
         turn.history = choose_history(session, visible, turn.parts.history_tokens, has_more=has_more)
         if turn.history == [*visible[::-1]] or not companion.example_dialogue:
             break
+    whole = {spoken.pk: spoken.text for spoken in visible}
+    turn.cut_ids = {said.pk for said in turn.history if said.text != whole[said.pk]}
     turn.summarised_ids = [spoken.pk for spoken in visible[len(turn.history) :]]
     turn.summary = session.summary if turn.summarised_ids else ""
 
@@ -362,7 +366,8 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
     sent = turn.parts.render_system()
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # those that fit
-    recalled, repeated = drop_repetitions(recalled, turn.origins, turn.verbatim_ids, pinned)
+    whole_ids = {*turn.verbatim_ids} - turn.cut_ids
+    recalled, repeated = drop_repetitions(recalled, turn.origins, whole_ids, pinned)
     turn.left_out += repeated
     first = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
     _leave_out(turn, Recall.Omission.RANK, recalled, first)

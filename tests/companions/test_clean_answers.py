@@ -3,7 +3,7 @@
 import json
 import time
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import islice, permutations, product
 
 import pytest
 from hypothesis import given
@@ -126,6 +126,17 @@ def test_of_a_loop_each_sentence_stays_once() -> None:
     assert drop_repetitions("1. 我很好。\n2. 我很好。\n3. 你呢？\n4. ") == "1. 我很好。\n3. 你呢？"
     assert drop_repetitions("so so so") == "so so so"
     assert clean_text("I love you. " * 300, NOOR_AND_ANA)[0] == "I love you."
+
+
+def test_a_loop_of_very_many_sentences_does_not_hold_up_the_process() -> None:
+    """A model that never ends could write them, and one process answers everybody."""
+    words = map("".join, product("abcdefghijkl", repeat=4))
+    many = "".join(f"{word}. " for word in islice(words, 17_000))
+    began = time.process_time()
+    assert drop_repetitions(many + many[:60]) == many.rstrip()
+    assert (
+        time.process_time() - began < 5
+    )  # a fraction of a second; half a minute if each is compared with all before
 
 
 def test_an_answer_that_is_cut_while_it_goes_round_is_a_loop() -> None:

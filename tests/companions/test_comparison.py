@@ -102,6 +102,7 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
     assert [row.own_text for row in comparison.exchanges.all()] == ["Calm."] * 2
     calls = ModelCall.objects.filter(user=alice, purpose="comparison")
     assert (calls.count(), all(call.prompt_tokens for call in calls)) == (4, True)
+    assert not calls.exclude(sent=None).exists()
     page = Client()
     page.force_login(alice)
     shown = page.get(f"/companions/{mira.pk}/mind/comparison/").content.decode()

@@ -92,8 +92,8 @@ def test_what_an_answer_did_stands_before_its_words_and_after_what_it_answers() 
     calls = [
         used("recall", {"remembered": []}, words="tea"),
         SET,
-        used("remember", {"error": "text: is empty"}),
         told,
+        used("remember", {"error": "text: is empty"}),
     ]
     history = [
         spoken("user", "Remind me of the tea.", NOON),

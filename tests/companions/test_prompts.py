@@ -1,5 +1,6 @@
 """The prompt: what is in it, in which order, within its budget."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -23,6 +24,7 @@ from memory.emotion import Emotion
 from memory.models import Recalled, Revision
 from memory.models.core_memory import By
 from memory.store import keep_fact
+from providers.chat.sampling import Sampling
 from providers.selection import Preference, get_provider, preferring
 from providers.tokens import estimate, estimate_messages
 
@@ -131,13 +133,16 @@ def test_the_prompt_and_its_answer_fit_into_the_context(mira: Companion, setting
 
 
 @pytest.mark.parametrize("size", [2048, 4096])
-def test_a_small_context_has_room_for_the_last_exchange(mira: Companion, size: int) -> None:
+def test_a_small_context_has_room_for_the_last_exchange(mira: Companion, settings: Any, size: int) -> None:
     with preferring(Preference(context_tokens=size)):
         turn = turn_after(mira, [f"{n}: a day in the garden, and some rain." for n in range(40)], "And now?")
         answer = get_provider().answer_tokens
         assert estimate_messages(turn.prompt, turn.offers) <= size - answer
     assert answer == size // 8
     assert [message.text[:3] for message in turn.history][-2:] == ["38:", "39:"]
+    assert replace(get_provider(), context_tokens=100_000).answer_tokens == settings.ANSWER_TOKENS
+    asked = [Sampling(max_tokens=most).fill_in(None, answer).max_tokens for most in (None, 40, 1024)]
+    assert asked == [None, 40, answer]
 
 
 def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, settings: Any) -> None:
@@ -150,6 +155,11 @@ def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, 
     assert "On day 5 " in told.text
     assert estimate(told.text) <= 4096 // 8 + 1
     assert estimate_messages(turn.prompt, turn.offers) <= 3596
+    # What was learnt from the rest of it is not in the prompt, and may come to mind.
+    fact = keep_fact(mira.pk, "Otto is the goose of Marta.", NOW, NOW)
+    fact.sources.set(Message.objects.filter(text=story))
+    recall_memories(turn, "Who is Otto, the goose?", None, NOW)
+    assert fact in [found.memory for found in turn.recalled]
 
 
 def test_no_text_passes_for_a_block_of_kiths_own(mira: Companion) -> None:

@@ -214,7 +214,10 @@ async def test_why_an_answer_went_without_a_memory_is_noted(as_alice: Api, mira:
     path = f"/companions/{mira.pk}/slots/allergies"
     await in_thread(as_alice.call, "PUT", path, {"text": "Alice is allergic to walnuts, badly."})
     await say(as_alice, mira, "May I eat walnuts?")
-    pinned = (await in_thread(load_left_out, mira))[fact.text]
+    left_out = await in_thread(load_left_out, mira)
+    marta, pinned = left_out["My best friend is called Marta."], left_out[fact.text]
+    assert marta.why == "it had too little to do with what was said"
+    assert (marta.bearing or 1) < (marta.least or 0)
     assert pinned.why == "it says the same as something else in the prompt"
     assert "Alice is allergic to walnuts, badly." in pinned.line
     assert await in_thread(why_not, "Lena came by.", pinned.recall) == "it was in the prompt already"

@@ -15,8 +15,9 @@ from memory.documents.gists import Gists
 from memory.learning.answers import Diary, Digest, Facts, Reflection, Understanding
 from providers.chat.completion import MAX_CHARACTERS
 from providers.chat.structured import ask, find_objects, parse_answer
+from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderError, ProviderRefused, ProviderUnavailable
-from providers.tokens import metered
+from providers.tokens import Metered, metered, note
 from tests.companions.talking import say
 from tests.fixtures.malformed import (
     GOOD,
@@ -379,10 +380,35 @@ def test_what_background_work_sent_and_got_is_kept_until_something_is_deleted(
     assert refused.said
     delete_message(first, timezone.now())
     assert set(ModelCall.objects.values_list("sent", "received", "said")) == {(None, None, "")}
+    rehearsal.script(*[{"answer": WHOLE, "task": "digest"}] * 3)
+    assert call().sent is None  # what it sent may have been loaded before
     Companion.objects.update(scrubbed_at=None)
-    rehearsal.script({"answer": WHOLE, "task": "digest"})
     deleted.append(second)
     assert call().sent is None
+    Companion.objects.update(scrubbed_at=None)
+    assert call().sent
+    delete_companion(mira)
+    assert not ModelCall.objects.exclude(sent=None).exists()
+
+
+@pytest.mark.django_db
+def test_what_a_persons_own_provider_said_of_its_failure_is_not_kept(alice: User, mira: Companion) -> None:
+    """It may name the address, which is the person's."""
+    for place, said in ((OWN, ""), ("http://kith.example", "no model at http://10.0.0.7")):
+        error = ProviderRefused("no model at http://10.0.0.7", status=404)
+        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+            note(Metered(place, "m", 1, False, 3, error, sent=MESSAGES))
+        assert ModelCall.objects.get(pk=charge.calls[0].pk).said == said
+
+
+@pytest.mark.django_db
+def test_what_was_embedded_does_not_wait_for_the_companion(
+    alice: User, mira: Companion, django_assert_num_queries: Any
+) -> None:
+    """A deletion may hold it for long, and the call of an embedder has no words to keep."""
+    call = Metered("built in", "minilm", 12, False, 3)
+    with django_assert_num_queries(1), charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.EMBEDDING):
+        note(call)
 
 
 @pytest.mark.usefixtures("rehearsal")

@@ -194,7 +194,9 @@ def charged(
             if payer and calls:
                 rows = [_build_call(payer, purpose, call, began_at) for call in calls]
                 charge.calls = _save_calls(rows)
-                _keep_words(payer.companion_id, charge.calls, calls)
+                # A comparison keeps its answers itself, and deleting it is to delete them.
+                if purpose != ModelCall.Purpose.COMPARISON and any(call.sent for call in calls):
+                    _keep_words(payer.companion_id, charge.calls, calls)
                 if report := _report.get():
                     report(charge.calls)
             for call in calls:

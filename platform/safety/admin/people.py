@@ -27,6 +27,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 from accounts.admin import DeletesEach, PlainLookups
 from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones
+from accounts.pages.devices import signed_out_elsewhere
 from providers.models import OwnProvider
 from safety import operators
 from safety.admin.columns import code_column, code_filter
@@ -247,6 +248,7 @@ class UserAdmin(DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type
             changed = User.objects.filter(pk=before.pk).exclude(password=before.password) if before else ()
             for person in changed:
                 operators.record_password_set(get_operator(request), person, timezone.now())
+                signed_out_elsewhere.send(User, user=person)  # the old password's sessions end
         return response
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:

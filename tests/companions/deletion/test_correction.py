@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from accounts.models import ModelCall
 from companions.branches.operations import choose, part_from
 from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
@@ -147,6 +148,25 @@ def test_a_memory_that_says_more_changes_nothing_else(mira: Companion, said: lis
 
 
 CAT, DOG = "Ana has a cat called Tom.", "Ana has a dog called Tom."
+
+
+def test_what_background_work_sent_goes_with_old_words_and_with_slots_and_blocks(
+    as_alice: Api, mira: Companion, said: list[Message]
+) -> None:
+    fact = learnt(mira, CAT, [(said[0], "locker")])
+    set_slot(mira.pk, "pet", CAT, by=By.USER, now=NOW)
+    write_block(mira.pk, "pets", CAT, by=By.USER, now=NOW)
+    for delete in (
+        lambda: correct_memory(fact, DOG, NOW),
+        lambda: as_alice.call("DELETE", f"/companions/{mira.pk}/slots/pet"),
+        lambda: as_alice.call("DELETE", f"/companions/{mira.pk}/blocks/pets"),
+    ):
+        call = ModelCall.objects.create(
+            user=mira.user, companion=mira, purpose="closing", sent=[{"content": CAT}], started_at=NOW
+        )
+        delete()
+        call.refresh_from_db()
+        assert call.sent is None
 
 
 @pytest.mark.parametrize(

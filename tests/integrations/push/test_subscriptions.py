@@ -166,16 +166,19 @@ def test_who_leaves_takes_the_subscriptions_along(alice: User, subscription: Sub
     assert not Subscription.objects.exists()
 
 
-@pytest.mark.parametrize("deed", ["the password", "one device", "all other devices"])
+@pytest.mark.parametrize("deed", ["the password", "by an operator", "one device", "all other devices"])
 def test_a_stolen_device_is_notified_no_more_after(
-    alice: User, subscription: Subscription, deed: str
+    alice: User, olive: User, subscription: Subscription, deed: str
 ) -> None:
     hers, stolen = Client(), Client()
     for client in (hers, stolen):
         sign_in(client, alice.email)
         client.get("/accounts/devices/")
-    if deed == "the password":
-        fresh = dict.fromkeys(("password1", "password2"), "another strong phrase 9")
+    fresh = dict.fromkeys(("password1", "password2"), "another strong phrase 9")
+    if deed == "by an operator":
+        hers.force_login(olive)
+        hers.post(f"/admin/accounts/user/{alice.pk}/password/", {"usable_password": "true", **fresh})
+    elif deed == "the password":
         submit(hers, "/accounts/password/change/", oldpassword=PASSWORD, **fresh)
     elif deed == "one device":
         session = UserSession.objects.get(session_key=stolen.session.session_key)
