@@ -20,8 +20,8 @@ MIN_NAME_CHARACTERS = 2  # of ASCII letters, since many a line begins with "A:"
 MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
-# "The person" speaks in the example dialogue of the prompt as long as no name is known.
-ROLES = ("user", "human", "the person", "the user", "用户", "人类")
+ROLES = ("user", "human", "用户", "人类")
+NAMELESS = ("the person", "the user")  # what the prompt calls a user without a name, also in its example dialogue
 TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or another word beside a name in a label, as in "Captain Noor: …"
 NO_TITLE = (  # "Dear Noor: …" begins a letter, "Poor Noor: …" a sentence
     "dear|dearest|poor|my|our|your|the|to|for|from|by|with|of|and|but|or|oh|hey|hi|hello|only|just|love|meet|this|that"
@@ -127,7 +127,8 @@ def _compile_label(names: Names, *, has_titles: bool = False) -> "regex.Pattern[
     colon does not begin in lower case.
     """
     own, person = _list_names(names.companion, names.nickname), _list_names(names.person)
-    groups = (("own", (*own, *ASSISTANTS)), ("person", (*person, *PERSONS)), ("role", ROLES))
+    roles = ROLES if names.person.strip() else (*ROLES, *NAMELESS)
+    groups = (("own", (*own, *ASSISTANTS)), ("person", (*person, *PERSONS)), ("role", roles))
     who = "|".join(f"(?P<{group}>{'|'.join(map(regex.escape, words))})" for group, words in groups)
     if has_titles and own:
         before = rf"(?!(?:{NO_TITLE})\b)(?-i:(?:{TITLE}[^\S\n]){{0,2}})"

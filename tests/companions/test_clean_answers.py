@@ -174,6 +174,8 @@ def test_a_person_called_user_is_spoken_to() -> None:
             "A cake.\nIngredients: flour\nTime: an hour\n",
         ),
         ("A cake.\nIngredients: flour\nNoor: Enjoy!", "A cake.\nIngredients: flour\nEnjoy!"),
+        ("Again.\nThe person: I had soup.\nNoor: Soup?", "Again."),  # as in the example dialogue
+        ("the person: hi\nNoor: hello", "hello"),
     ],
 )
 def test_a_turn_of_somebody_without_a_name_stands_between_two_of_its_own(
