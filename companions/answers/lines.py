@@ -21,10 +21,8 @@ MAX_DIRECTION_CHARACTERS, MAX_CALL_CHARACTERS = 160, 2000
 ASSISTANTS = ("assistant", "{{char}}", "助手")
 PERSONS = ("{{user}}", "<user>")
 ROLES = ("user", "human", "用户", "人类")
-NAMELESS = (
-    "the person",
-    "the user",
-)  # what the prompt calls a user without a name, also in its example dialogue
+# What the prompt calls a user without a name, also in its example dialogue.
+NAMELESS = ("the person", "the user")
 TITLE = r"\p{Lu}[\p{L}.-]{1,19}"  # or another word beside a name in a label, as in "Captain Noor: …"
 NO_TITLE = (  # "Dear Noor: …" begins a letter, "Poor Noor: …" a sentence
     "dear|dearest|poor|my|our|your|the|to|for|from|by|with|of|and|but|or|oh|hey|hi|hello|only|just|love|meet|this|that"
