@@ -296,6 +296,8 @@ class Generation:
         if self.cleaner.cut is Cut.LOOP:
             self.cut_code = CUT_AT_LOOP
             self.said.text = before + drop_repetitions(given)  # a model repeats what it reads in its answers
+            end = len(self.said.text)
+            self.said.emotions = [felt for felt in self.said.emotions if int(str(felt["at"])) <= end]
             self._send_started()
         elif meter.is_truncated and given.strip() and not calls:
             self.cut_code = CUT_AT_LIMIT

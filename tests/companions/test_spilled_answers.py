@@ -191,6 +191,24 @@ async def test_an_answer_that_was_cut_off_says_why(
     assert frames[-1]["message"]["text"] == (started[-1] or shown(frames)) == text
 
 
+async def test_a_loop_takes_nothing_of_what_was_said_before_a_tool_was_used(
+    alice: User, noor: Companion, rehearsal: RehearsalServer
+) -> None:
+    look = {"name": "recall", "arguments": {"words": "tea"}}
+    rehearsal.script(
+        {"pieces": ["Let me look. "], "tool_calls": [look]},
+        {"pieces": ["I love you. " * 20, "[happy]", "I love you. " * 280]},
+    )
+    async with connected(alice, noor) as socket:
+        frames = await say(socket, 1)
+    assert (frames[-1]["type"], frames[-1]["code"]) == ("reply.interrupted", "answer_loop")
+    text = frames[-1]["message"]["text"]
+    assert text.startswith("Let me look.")
+    assert text.count("I love you.") == 1
+    felt = (await in_thread(Reply.objects.get)).emotions
+    assert all(emotion["at"] <= len(text) for emotion in felt)
+
+
 async def test_a_server_that_wants_roles_to_alternate_is_talked_with(
     alice: User, rehearsal: RehearsalServer
 ) -> None:
