@@ -9,7 +9,7 @@ from ninja import Field, Router, Schema, Status
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion
 from companions.api.schemas import FullListOut, Text
-from companions.memories.editing import edit_core_memory
+from companions.memories.editing import delete_core_memory, edit_core_memory
 from memory import core_memory
 from memory.models import Block, Slot
 from memory.models.core_memory import SLOT_CHARACTERS, By
@@ -83,7 +83,8 @@ def set_slot(request: SignedInRequest, companion_id: UUID, name: str, body: Slot
     f"{SLOT}/{{path:name}}", response={204: None}, operation_id="delete_slot", summary="Delete a slot"
 )
 def delete_slot(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
-    edit_core_memory(get_companion(request.user, companion_id), core_memory.delete_slot, name)
+    companion = get_companion(request.user, companion_id)
+    delete_core_memory(companion, core_memory.find_slot(companion.pk, name), timezone.now())
     return Status(204, None)
 
 
@@ -112,5 +113,6 @@ def write_block(request: SignedInRequest, companion_id: UUID, name: str, body: B
     f"{BLOCK}/{{path:name}}", response={204: None}, operation_id="delete_block", summary="Delete a block"
 )
 def delete_block(request: SignedInRequest, companion_id: UUID, name: str) -> Status[None]:
-    edit_core_memory(get_companion(request.user, companion_id), core_memory.delete_block, name)
+    companion = get_companion(request.user, companion_id)
+    delete_core_memory(companion, core_memory.find_block(companion.pk, name), timezone.now())
     return Status(204, None)

@@ -10,22 +10,24 @@ from django.utils.translation import gettext as _
 
 from companions.deletion import delete_messages, forget_gists, forget_many
 from companions.deletion.dependents import find_scope
-from companions.deletion.traces import erase_from_journal, scrub_calls
+from companions.deletion.traces import erase_from_journal, scrub_lines
 from companions.deletion.withdrawal import clear_summaries, conceal
 from companions.models import Companion, Message
 from companions.models.companion import hold, lock
 from database.deletions import note_deletions
 from database.journal import erasing, everywhere
 from jobs.background import enqueue
-from memory.core_memory import delete_block, delete_slot
+from memory.core_memory import delete_block, delete_slot, find_block, find_slot
 from memory.documents.intake import split_text, store_document
 from memory.errors import DocumentError, UndoError
 from memory.learning import revisions
 from memory.models import DiaryEntry, Document, Memory, Retraction, Revision
-from memory.models.core_memory import By
+from memory.models.core_memory import Block, By, Slot
 from memory.store import keep_fact, undo_retraction
+from text.strings import quoted
 
 T = TypeVar("T")
+MIN_TRACED_CHARACTERS = 12  # a shorter line stands in texts that have nothing to do with it
 
 
 @everywhere()
@@ -44,14 +46,27 @@ def mark(memory: Memory, **marks: bool | int) -> None:
 
 @everywhere()
 def edit_core_memory(companion: Companion, edit: Callable[..., T], name: str, **fields: Any) -> T:
-    """Write or delete the slot or block of this name by `edit`, a function of `memory.core_memory`; return its result.
+    """Write the slot or block of this name by `edit`, a function of `memory.core_memory`; return its result.
 
     Raise CoreMemoryError.
     """
     companion.lock()
-    if edit in (delete_slot, delete_block):
-        scrub_calls(companion.pk)
     return edit(companion.pk, name, by=By.USER, **fields)
+
+
+@everywhere()
+def delete_core_memory(companion: Companion, shown: Slot | Block, now: datetime) -> None:
+    """Delete the slot or block, and the prompts and calls of tools and models that have kept its text.
+
+    Raise CoreMemoryError.
+    """
+    companion.lock()
+    is_slot = isinstance(shown, Slot)
+    text = (find_slot if is_slot else find_block)(companion.pk, shown.name).text
+    (delete_slot if is_slot else delete_block)(companion.pk, shown.name, by=By.USER)
+    lines = {line for line in text.splitlines() if len(line) >= MIN_TRACED_CHARACTERS}
+    traces = {quoted(text), *lines, *(quoted(line)[1:-1] for line in lines)}  # as prompts quote it
+    scrub_lines(companion.pk, lambda kept: any(trace in kept for trace in traces), now)
 
 
 @erasing()

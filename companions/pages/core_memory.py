@@ -14,14 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_block, get_companion, get_slot
-from companions.memories.editing import edit_core_memory
+from companions.memories.editing import delete_core_memory, edit_core_memory
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
 from memory.core_memory import (
     MAX_BLOCK_CHARACTERS,
     NAME_CHARACTERS,
-    delete_block,
-    delete_slot,
     set_slot,
     write_block,
 )
@@ -167,20 +165,20 @@ def _save(companion: Companion, form: forms.Form, write: Callable[..., object], 
 
 @form_view
 def remove_slot(request: SignedInRequest, companion_id: UUID, slot_id: int) -> HttpResponse:
-    return _remove(request, get_slot(request.user, companion_id, slot_id), delete_slot)
+    return _remove(request, get_slot(request.user, companion_id, slot_id))
 
 
 @form_view
 def remove_block(request: SignedInRequest, companion_id: UUID, block_id: int) -> HttpResponse:
-    return _remove(request, get_block(request.user, companion_id, block_id), delete_block)
+    return _remove(request, get_block(request.user, companion_id, block_id))
 
 
-def _remove(request: SignedInRequest, shown: Slot | Block, delete: Callable[..., object]) -> HttpResponse:
+def _remove(request: SignedInRequest, shown: Slot | Block) -> HttpResponse:
     """Ask whether to delete the slot or block; on POST, delete it."""
     companion = get_companion(request.user, shown.companion_id)
     if request.method != "POST":
         context = {"companion": companion, "shown": shown}
         return render(request, "companions/delete_core_memory.html", context)
-    edit_core_memory(companion, delete, shown.name)
+    delete_core_memory(companion, shown, timezone.now())
     messages.success(request, _("“%(name)s” has been deleted.") % {"name": shown.name})
     return redirect("always", companion.pk)

@@ -10,7 +10,7 @@ from accounts.models import ModelCall
 from companions.branches.operations import choose, part_from
 from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
-from companions.models import Branch, Companion, Message, Reply, Session
+from companions.models import Branch, Companion, Message, Prompt, Reply, Session
 from memory.core_memory import append_to_block, set_slot, write_block
 from memory.learning.revisions import current
 from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
@@ -21,6 +21,7 @@ from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.fixtures.embedding import embed_all
 from tests.fixtures.rest import Api
+from text.strings import quoted
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 HOUR = timedelta(hours=1)
@@ -150,12 +151,21 @@ def test_a_memory_that_says_more_changes_nothing_else(mira: Companion, said: lis
 CAT, DOG = "Ana has a cat called Tom.", "Ana has a dog called Tom."
 
 
-def test_what_background_work_sent_goes_with_old_words_and_with_slots_and_blocks(
+def test_what_was_sent_to_models_goes_with_old_words_and_with_slots_and_blocks(
     as_alice: Api, mira: Companion, said: list[Message]
 ) -> None:
     fact = learnt(mira, CAT, [(said[0], "locker")])
     set_slot(mira.pk, "pet", CAT, by=By.USER, now=NOW)
-    write_block(mira.pk, "pets", CAT, by=By.USER, now=NOW)
+    set_slot(mira.pk, "sure", "no", by=By.USER, now=NOW)
+    write_block(mira.pk, "pets", f"{CAT}\nFish?", by=By.USER, now=NOW)
+
+    def shows(text: str, name: str) -> Prompt:
+        reply = Reply.objects.create(companion=mira, message=said[0], state=Reply.State.DONE, created_at=NOW)
+        messages = [{"role": "system", "content": f"<kith-x>\n- {name}: {quoted(text)}\n</kith-x>"}]
+        return Prompt.objects.create(companion=mira, reply=reply, messages=messages, created_at=NOW)
+
+    shows(CAT, "pet")
+    of_sure = shows("no", "sure")
     for delete in (
         lambda: correct_memory(fact, DOG, NOW),
         lambda: as_alice.call("DELETE", f"/companions/{mira.pk}/slots/pet"),
@@ -167,6 +177,13 @@ def test_what_background_work_sent_goes_with_old_words_and_with_slots_and_blocks
         delete()
         call.refresh_from_db()
         assert call.sent is None
+    assert list(Prompt.objects.all()) == [of_sure]  # and not what has another "no" in it
+    shows(f"{CAT}\nFish?", "pets")
+    write_block(mira.pk, "pets", f"{CAT}\nFish?", by=By.USER, now=NOW)
+    as_alice.call("DELETE", f"/companions/{mira.pk}/blocks/pets")
+    assert list(Prompt.objects.all()) == [of_sure]
+    as_alice.call("DELETE", f"/companions/{mira.pk}/slots/sure")
+    assert not Prompt.objects.exists()
 
 
 @pytest.mark.parametrize(
