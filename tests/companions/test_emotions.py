@@ -140,7 +140,7 @@ async def test_a_stop_within_a_tag_leaves_nothing_of_it(
         frames = await socket.until("reply.piece")
         await socket.send("reply.stop", id=frames[-1]["id"])
         frames += await socket.until(*ENDINGS)
-    assert frames[-1]["message"]["text"] == "Once upon"
+    assert frames[-1]["message"]["text"] == "Once upon "
 
 
 async def test_what_a_dead_process_had_said_holds_no_tag_and_its_emotions_once(mira: Companion) -> None:
