@@ -126,18 +126,8 @@ class WakingAdmin(LifeActionAdmin):
     ordering = ("-due_at",)
     fields = (
         *("id", "owner", "of_companion", "of_timer", "origin", DRIVE, "is_asked_for", "due_at"),
-        *(
-            "missed",
-            "missed_since",
-            "state",
-            "outcome",
-            REASON,
-            "model",
-            "is_stand_in",
-            "attempts",
-            "look_at",
-        ),
-        *("of_message", "created_at", "started_at", "ended_at"),
+        *("missed", "missed_since", "state", "outcome", REASON, "attempts", "look_at"),
+        *("model", "is_stand_in", "of_message", "created_at", "started_at", "ended_at"),
     )
     private_template = "admin/companions/waking.html"
     linked = {"message": Message}

@@ -77,10 +77,10 @@ def correct_memory(memory: Memory, text: str, now: datetime, happened_at: dateti
     before = memory.text
     with everywhere():
         correct(memory, text, now, happened_at)
-    if companion and before != memory.text:
-        scrub_calls(companion.pk)
-    stands_alone = memory.kind in NOT_CORRECTED or memory.is_private or memory.closed_at
-    if companion is None or stands_alone or before == memory.text:
+    if companion is None or before == memory.text:
+        return
+    scrub_calls(companion.pk)
+    if memory.kind in NOT_CORRECTED or memory.is_private or memory.closed_at:
         return
     scope = replace(
         build_scope(companion, now, sources=list(memory.sources.all())), texts=(before,), kept=(memory.text,)

@@ -17,12 +17,7 @@ from companions.access import get_block, get_companion, get_slot
 from companions.memories.editing import delete_core_memory, edit_core_memory
 from companions.models import Companion
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, page_view, post_view
-from memory.core_memory import (
-    MAX_BLOCK_CHARACTERS,
-    NAME_CHARACTERS,
-    set_slot,
-    write_block,
-)
+from memory.core_memory import MAX_BLOCK_CHARACTERS, NAME_CHARACTERS, set_slot, write_block
 from memory.errors import CoreMemoryError
 from memory.models import Block, Slot
 from memory.models.core_memory import BLOCK_CHARACTERS, MAX_BLOCKS, MAX_SLOTS, SLOT_CHARACTERS

@@ -373,9 +373,8 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
     _leave_out(turn, Recall.Omission.RANK, recalled, first)
     turn.recalled = choose_memories(first, companion, turn.pinned, now, turn.origins)
     _leave_out(turn, Recall.Omission.ROOM, first, turn.recalled)
-    came = {
-        hit.memory.pk for hit in turn.recalled
-    }  # a flashback may bring what had too little to do with the message
+    # A flashback may have brought what had too little to do with the message.
+    came = {hit.memory.pk for hit in turn.recalled}
     turn.left_out = [omission for omission in turn.left_out if omission.memory_id not in came]
 
 

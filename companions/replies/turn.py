@@ -108,7 +108,7 @@ async def send(
 ) -> Started:
     """Save a message once its user has a free place (`accounts.limits.admission`), and begin to generate its reply.
 
-    Publishes a new message to everyone who follows the companion, except to the socket `except_socket`. Raise whatever
+    Publish a new message to everyone who follows the companion, except to the socket `except_socket`. Raise whatever
     `begin` raises.
     """
     async with at_work(companion.user_id):

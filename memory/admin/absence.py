@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from memory.models import Memory, Recall
 from memory.recall.origins import Statement
 from memory.recall.traits import tells_nothing
+from text.strings import keep_letters
 
 MIN_LETTERS = 4  # fewer stand in any text
 IN_PROMPT = _("it was in the prompt already")
@@ -108,12 +109,8 @@ def _load_sent(recall: Recall) -> list[str]:
 
 def _is_in_prompt(memory: Memory, recall: Recall) -> bool:
     """Return whether the prompt has the memory's words, however they are quoted there."""
-    words = _letters_of(memory.text)
-    return len(words) >= MIN_LETTERS and words in _letters_of(" ".join(_load_sent(recall)))
-
-
-def _letters_of(text: str) -> str:
-    return "".join(filter(str.isalnum, text))
+    words = keep_letters(memory.text)
+    return len(words) >= MIN_LETTERS and words in keep_letters(" ".join(_load_sent(recall)))
 
 
 def _find_line(memory: Memory, recall: Recall) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from providers.errors import ProviderUnavailable
 from providers.selection import Capability, get_sound_settings
-from text.strings import folded
+from text.strings import keep_letters
 
 DEFAULT_MODEL = "whisper-1"
 MAX_PROMPT_CHARACTERS = 800  # about as many as whisper's 224 tokens
@@ -102,18 +102,14 @@ def _read_transcript(body: bytes, language: str, api_key: str) -> Transcript:
 
 def is_written_in_silence(text: str) -> bool:
     """Return whether the transcript has no words but those that models are known to write where nobody speaks."""
-    sentences = map(_keep_letters, SENTENCE_END.split(SOUND_NOTE.sub(" ", text)))
+    sentences = map(keep_letters, SENTENCE_END.split(SOUND_NOTE.sub(" ", text)))
     return all(sentence in _load_silence() for sentence in sentences if sentence)
 
 
 @cache
 def _load_silence() -> frozenset[str]:
     table = tomllib.loads(SILENCE.read_text(encoding="utf-8"))
-    return frozenset(map(_keep_letters, table["sentences"]))
-
-
-def _keep_letters(text: str) -> str:
-    return "".join(filter(str.isalnum, folded(text)))
+    return frozenset(map(keep_letters, table["sentences"]))
 
 
 def _shorten_tag(language: str) -> str:

@@ -34,6 +34,11 @@ def storable(text: str) -> str:
     return text if is_storable(text) else SURROGATE.sub("\ufffd", text.replace("\x00", ""))
 
 
+def keep_letters(text: str) -> str:
+    """Return only the letters and digits of a text, folded for comparison."""
+    return "".join(filter(str.isalnum, folded(text)))
+
+
 def has_words(text: str) -> bool:
     """Return whether the text has a letter or a digit, in any script."""
     return any(map(str.isalnum, text))

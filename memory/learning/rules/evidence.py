@@ -15,7 +15,7 @@ from memory.learning.rules.subjects import is_own, subject, tells_of_another, te
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
 from memory.recall.traits import FIRST_PERSON, terms
-from text.strings import cut_sentences, folded
+from text.strings import cut_sentences, folded, keep_letters
 
 # Words that introduce what somebody remembers ("I remember that you told me: “…") and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
@@ -293,8 +293,8 @@ def is_parroted(text: str, talk: Talk) -> bool:
     Small models say of themselves what they read: "I teach chemistry in Porto." is true of the user, and not of them. A
     text of few terms may be true of both: "I am sad."
     """
-    letters = _letters(text)
-    holders = [line for line in talk.lines if letters in _letters(line.text)]
+    letters = keep_letters(text)
+    holders = [line for line in talk.lines if letters in keep_letters(line.text)]
     first = min(holders, key=lambda line: line.said_at, default=None)
     is_users = first is not None and first.speaker == "user"
     return is_users and len(terms(text)) >= MIN_PARROTED_TERMS and bool(FIRST_PERSON.search(text))
@@ -302,10 +302,10 @@ def is_parroted(text: str, talk: Talk) -> bool:
 
 def _is_retold(said: str, line: Line) -> bool:
     """Return whether most letters of `said` stand in runs of letters that the line was given. Linear in both."""
-    told = _letters(LED_OFF.sub("", LED_IN.sub("", said)))
+    told = keep_letters(LED_OFF.sub("", LED_IN.sub("", said)))
     if len(told) < RUN_LETTERS:
         return bool(LED_IN.search(said))  # hardly anything but "I remember that you told me: “"
-    runs = {run for given in line.given for run in _runs(_letters(given))}
+    runs = {run for given in line.given for run in _runs(keep_letters(given))}
     covered = {at + n for at, run in enumerate(_runs(told)) if run in runs for n in range(RUN_LETTERS)}
     return bool(runs) and len(covered) >= MIN_RETOLD * len(told)
 
@@ -320,14 +320,9 @@ def _covers(given: str, said: str, names: Collection[str], when: datetime) -> bo
     while lead := LEAD.match(bare):
         bare = bare[lead.end() :]
     said = bare or said
-    if _letters(said) in _letters(given):
+    if keep_letters(said) in keep_letters(given):
         return True
     told, known = subject(said, names, when) - LEADING_TERMS, subject(given, names, when)
     if not told:
-        return any(_letters(quoted) in _letters(said) for quoted in (given, *QUOTED.findall(given)))
+        return any(keep_letters(quoted) in keep_letters(said) for quoted in (given, *QUOTED.findall(given)))
     return len(told & known) / len(told) >= MIN_COVERED and tells_the_same(said, when, given, when)
-
-
-def _letters(text: str) -> str:
-    """Return only the letters and digits of a text, folded for comparison."""
-    return "".join(character for character in folded(text) if character.isalnum())

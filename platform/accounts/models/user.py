@@ -15,6 +15,8 @@ from database.queries import delete_whole, forbid_insert
 
 account_deleted = Signal()
 """Sent by User with the `user`, within the transaction that deletes the account, just before."""
+signed_out_elsewhere = Signal()
+"""Sent with the `user`, of whom other devices than the one in use were signed out."""
 
 NO_PLACES = {"Factory", "localtime", "posixrules"}
 

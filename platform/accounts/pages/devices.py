@@ -6,7 +6,6 @@ from allauth.usersessions.models import UserSession
 from allauth.usersessions.views import ListUserSessionsView
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.dispatch import Signal
 from django.forms import Form
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -16,8 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from accounts.authentication import SignedInRequest
+from accounts.models.user import signed_out_elsewhere
 
-signed_out_elsewhere = Signal()  # some of the other devices of `user` were signed out
 SYSTEMS = ("Android", "iPhone", "iPad", "Mac", "Windows", "Linux")
 BROWSERS = {  # by a part of the User-Agent; the first match counts, as many browsers name others too
     "Edg/": "Edge",

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.errors import RefusedError
 from accounts.models import User
-from accounts.pages.devices import signed_out_elsewhere
+from accounts.models.user import signed_out_elsewhere
 from database.encryption import DecryptionError
 from integrations.push.models import Address, Subscription
 from integrations.push.web_push import WebPushError, derive_public_key, parse_browser_keys

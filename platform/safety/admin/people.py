@@ -26,8 +26,7 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from accounts.admin import DeletesEach, PlainLookups
 from accounts.models import SoundCall, Token, User
-from accounts.models.user import list_time_zones
-from accounts.pages.devices import signed_out_elsewhere
+from accounts.models.user import list_time_zones, signed_out_elsewhere
 from providers.models import OwnProvider
 from safety import operators
 from safety.admin.columns import code_column, code_filter
