@@ -147,6 +147,8 @@ def test_a_small_context_has_room_for_the_last_exchange(mira: Companion, setting
 
 def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, settings: Any) -> None:
     settings.CONTEXT_TOKENS, settings.ANSWER_TOKENS = 4096, 500
+    mira.example_dialogue = "{{char}}: Ferries are my favourite."
+    mira.save()
     story = "".join(f"On day {n} the ferry left Porto and Marta counted gulls. " for n in range(110))
     turn = turn_after(mira, ["I am Ana.", "Hello!", story, "A long story."], "What came on day 5?")
     first, _hello, told, _answer = turn.history
@@ -154,6 +156,7 @@ def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, 
     assert story.startswith(told.text.removesuffix("…"))
     assert "On day 5 " in told.text
     assert estimate(told.text) <= 4096 // 8 + 1
+    assert "Ferries are my favourite" not in str(turn.prompt)  # examples give way to what was really said
     assert estimate_messages(turn.prompt, turn.offers) <= 3596
     # What was learnt from the rest of it is not in the prompt, and may come to mind.
     fact = keep_fact(mira.pk, "Otto is the goose of Marta.", NOW, NOW)

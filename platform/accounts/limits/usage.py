@@ -10,7 +10,6 @@ from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from uuid import UUID
 
-from django.apps import apps
 from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F, Sum
@@ -196,7 +195,7 @@ def charged(
                 charge.calls = _save_calls(rows)
                 # A comparison keeps its answers itself, and deleting it is to delete them.
                 if purpose != ModelCall.Purpose.COMPARISON and any(call.sent for call in calls):
-                    _keep_words(payer.companion_id, charge.calls, calls)
+                    _keep_words(charge.calls, calls)
                 if report := _report.get():
                     report(charge.calls)
             for call in calls:
@@ -218,13 +217,16 @@ def _save_calls(calls: list[Call]) -> list[Call]:
 
 
 @transaction.atomic
-def _keep_words(companion_id: UUID, rows: Sequence[ModelCall], calls: Sequence[Metered]) -> None:
+def _keep_words(rows: Sequence[ModelCall], calls: Sequence[Metered]) -> None:
     """Keep what chat models were sent, and what came back, unless anything of the companion was deleted since that was
     loaded, shortly before. Deletion locks the companion, too, so it comes either before this or after it.
     """
-    companions = apps.get_model("companions", "Companion").objects.filter(pk=companion_id).order_by()
-    held = companions.select_for_update(no_key=True).values_list("scrubbed_at", flat=True)
-    if not held or (held[0] is not None and held[0] > rows[0].started_at - LOADED_WITHIN):
+    of_companion = ModelCall.objects.filter(pk=rows[0].pk, companion__user=rows[0].user_id)
+    locked = of_companion.select_related("companion").select_for_update(of=["companion"], no_key=True).first()
+    companion = locked.companion if locked else None
+    if companion is None:
+        return
+    if companion.scrubbed_at and companion.scrubbed_at > rows[0].started_at - LOADED_WITHIN:
         return
     for row, call in zip(rows, calls, strict=True):
         # The error message of a person's own provider may reveal its address.
