@@ -95,9 +95,12 @@ def test_what_is_said_after_it_counts_as_unread_and_what_was_said_ahead_does_not
     Message.objects.filter(pk=message.pk).update(said_at=NOON + YEAR)
     outreach.mark_read(juno, NOON + YEAR)
     restore_times(NOON - HOUR)
+    juno.conversation.refresh_from_db()
     assert outreach.count_unread(juno.user, NOON) == {}
-    wrote(juno, "Hello")
+    assert outreach.find_first_unread(juno.conversation, NOON) is None
+    hello = wrote(juno, "Hello")
     assert outreach.count_unread(juno.user, NOON) == {juno.pk: 1}
+    assert outreach.find_first_unread(juno.conversation, NOON) == hello
 
 
 def test_what_a_clock_says_that_is_a_little_ahead_counts_as_unread(juno: Companion) -> None:
