@@ -159,7 +159,9 @@ def test_what_a_person_writes_holds_on_every_branch(as_alice: Api, mira: Compani
     path = f"/companions/{mira.pk}"
     assert as_alice.call("PATCH", f"{path}/memories/{learnt.pk}", {"is_pinned": True}).status_code == 200
     as_alice.post(f"{path}/memories", {"text": "Alice likes numbers."})
+    assert as_alice.call("PUT", f"{path}/slots/tea", {"text": "white"}).status_code == 200
     operations.part_from(mira, first.message_id, now)
+    assert mira.slots.get().text == "white"
     facts = set(Memory.objects.of(mira.pk).learnt().values_list("text", flat=True))
     assert facts == {"Alice counts.", "Alice likes numbers."}
 
