@@ -240,7 +240,7 @@ CUT_AT_LIMIT, CUT_AT_LOOP, CUT_OFF = "answer_limit", "answer_loop", "cut_off"
 OWN_MODEL_FAILED, DISK_FULL = "own_model_failed", "disk_full"
 SENTENCES = {error.code: error.sentence for error in FAILURES} | {
     OWN_MODEL_FAILED: gettext_lazy(
-        "Your own model did not answer. What you wrote is kept; “Your own models” in the settings shows what went wrong."
+        "Your own model did not answer. Your message is kept; “Your own models” in the settings shows what went wrong."
     ),
     DISK_FULL: queries.DISK_FULL,
     CUT_AT_LIMIT: gettext_lazy("This answer reached its length limit and was cut off there."),

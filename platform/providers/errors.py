@@ -54,9 +54,7 @@ class ProviderUnavailable(ProviderError):
 
     retry_after_seconds = 0.0
     code = "provider_unavailable"
-    sentence = _(
-        "The model cannot be reached right now. What you wrote is kept; please try again in a moment."
-    )
+    sentence = _("The model cannot be reached right now. Your message is kept; please try again in a moment.")
 
 
 class ProviderBusy(ProviderUnavailable, PostponedError):
@@ -70,8 +68,8 @@ class LimitReached(ProviderBusy):
 
     code = "limit_reached"
     sentence = _(
-        "The model cannot take more requests right now: whoever runs this Kith has set a limit. What you wrote is"
-        " kept; please try again later."
+        "The model cannot take more requests right now: whoever runs this Kith has set a limit. Your message is kept;"
+        " please try again later."
     )
 
 
@@ -80,7 +78,7 @@ class AllowanceSpent(LimitReached):
 
     code = "no_tokens_left"
     sentence = _(
-        "Today's allowance is used up. What you wrote is kept: you get a new allowance at midnight, and can try again"
+        "Today's allowance is used up. Your message is kept: you get a new allowance at midnight, and can try again"
         " then."
     )
 
@@ -88,7 +86,7 @@ class AllowanceSpent(LimitReached):
 class ModelMissing(ProviderUnavailable):
     code = "model_missing"
     sentence = _(
-        "The model that answers here is not available right now. What you wrote is kept; whoever runs this Kith can"
+        "The model that answers here is not available right now. Your message is kept; whoever runs this Kith can"
         " bring it back."
     )
 
@@ -97,7 +95,7 @@ class ModelLoading(ProviderUnavailable):
     """The server is still loading its model, as llama.cpp's server says until it has read the model from disk."""
 
     code = "model_loading"
-    sentence = _("The model is still loading. What you wrote is kept; please try again in a minute or two.")
+    sentence = _("The model is still loading. Your message is kept; please try again in a minute or two.")
 
 
 class AnswerUnfinished(ProviderUnavailable):
@@ -127,7 +125,7 @@ class AddressRefused(ProviderRefused):
 class AnswerWithheld(ProviderRefused):
     code = "answer_withheld"
     sentence = _(
-        "The model would not answer this. What you wrote is kept; you could try putting it another way."
+        "The model would not answer this. Your message is kept; you could try putting it another way."
     )
 
 
@@ -138,7 +136,7 @@ class NoVectors(ProviderRefused):
 class ContextTooLong(ProviderRefused):
     code = "context_too_long"
     sentence = _(
-        "This is more than the model can read at once. What you wrote is kept; a shorter message may work, or whoever"
+        "This is more than the model can read at once. Your message is kept; a shorter message may work, or whoever"
         " runs this Kith can give the model more context."
     )
 
@@ -147,7 +145,7 @@ class EmptyAnswer(ProviderError):
     """The model said nothing that can be used. `said` is in Kith's own words."""
 
     code = "empty_answer"
-    sentence = _("The model gave no answer. What you wrote is kept; please try again.")
+    sentence = _("The model gave no answer. Your message is kept; please try again.")
 
 
 class MalformedError(ProviderError):

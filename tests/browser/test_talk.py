@@ -143,7 +143,7 @@ def test_without_the_model_the_page_says_so_and_a_retry_works(person: Person, li
     live.rehearsal.script({"error": {"status": 503, "message": "overloaded"}})
     person.write("Are you there?")
     trouble = person.page.locator(".trouble-failed")
-    expect(trouble).to_contain_text("What you wrote is kept")
+    expect(trouble).to_contain_text("Your message is kept")
     live.rehearsal.script({"answer": "Here again."})
     trouble.get_by_role("button", name="Try again").click()
     person.hears("Here again.")

@@ -124,7 +124,7 @@ async def test_two_empty_answers_fail_and_the_next_prompt_has_one_message_of_the
         failed = (await say(socket, 1, "Are you there?"))[-1]
         done = (await say(socket, 2, "Hello?"))[-1]
     assert (failed["type"], failed["code"], failed["message"]) == ("reply.failed", "empty_answer", None)
-    assert "What you wrote is kept" in failed["detail"]
+    assert "Your message is kept" in failed["detail"]
     assert done["type"] == "reply.done"
     sent = rehearsal.requests()[-1]["messages"]
     assert [message["role"] for message in sent] == ["system", "user"]

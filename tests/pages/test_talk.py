@@ -86,7 +86,7 @@ def test_history_before_nothing_is_not_there(at_home: Client, told: Told, before
         (Reply.State.STOPPED, "Half of", "You stopped this answer.", "Continue"),
         (Reply.State.INTERRUPTED, "Half of", "what was said so far is kept", "Continue"),
         (Reply.State.INTERRUPTED, "", "what was said so far is kept", "Try again"),
-        (Reply.State.FAILED, "", "What you wrote is kept", "Try again"),
+        (Reply.State.FAILED, "", "Your message is kept", "Try again"),
     ],
 )
 def test_an_answer_that_ended_early_says_so(
@@ -196,7 +196,7 @@ async def test_a_failed_answer_is_tried_again(alice: User, rehearsal: RehearsalS
     page = (await client.get(f"/companions/{companion.pk}/")).content.decode()
     assert done["message"]["text"] == "Here again."
     assert "Here again." in page
-    assert "What you wrote is kept" not in page
+    assert "Your message is kept" not in page
 
 
 def test_a_message_is_deleted_with_its_answer_or_without(at_home: Client, told: Told) -> None:
