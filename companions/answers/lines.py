@@ -62,16 +62,28 @@ TOLD_BY_TOOLS = (
 # and of the directive and the notice in the history. The list of timers and that of what is open are left out, since
 # the answers to questions after them look just like them; so are sentences that may be said of others. At the beginning
 # of what a waking says, `life.wakings.answer` drops these.
-CONTEXT_LINE = (
-    rf"(?:Now: {WEEKDAY}[a-z]+ \d|(?:You )?(?i:first) met: \d|This talk began: |Last time you two talked: "
-    r"|This is your first conversation, and you are glad|You [a-z ]{0,10}are on a call, and your answer is spoken aloud"
-    r"|Your diary, of [A-Z]|It ended: [^\n:]{1,80} said: \""
-    r"|How you feel inside, since |Your mood by now: |The context is \d{1,3} % full: "
-    r"|You write (?:again|to them first):(?=[^\S\n]*\n)"
-    r"|Answer as [^\n]{1,80} now, with an emotion tag first"
-    r"|You woke by: (?:a |the )|They asked you for this: (?:yes|no)\b|What for: \"|They last wrote: |You last wrote: "
-    r"|You may not write to them now: |Missed before it: \d"
-    rf"|- \[{DAY}\] [^\n:]{{1,60}}: [\"“])[^\n]{{0,4000}}"
+CONTEXT_LINES = (
+    rf"Now: {WEEKDAY}[a-z]+ \d",
+    r"(?:You )?(?i:first) met: \d",
+    "This talk began: ",
+    "Last time you two talked: ",
+    "This is your first conversation, and you are glad",
+    "You [a-z ]{0,10}are on a call, and your answer is spoken aloud",
+    "Your diary, of [A-Z]",
+    r'It ended: [^\n:]{1,80} said: "',
+    "How you feel inside, since ",
+    "Your mood by now: ",
+    r"The context is \d{1,3} % full: ",
+    r"You write (?:again|to them first):(?=[^\S\n]*\n)",
+    r"Answer as [^\n]{1,80} now, with an emotion tag first",
+    "You woke by: (?:a |the )",
+    r"They asked you for this: (?:yes|no)\b",
+    'What for: "',
+    "They last wrote: ",
+    "You last wrote: ",
+    "You may not write to them now: ",
+    r"Missed before it: \d",
+    rf"- \[{DAY}\] [^\n:]{{1,60}}: [\"“]",
 )
 CONTEXT_LIST = (
     r"(?:Just came to mind, unasked\. Speak of it only if|Open between you \(come back to it|Your notes of this talk:"
@@ -84,7 +96,7 @@ COPIED = regex.compile(  # times as in `prompting.history.render_time`, lines of
     rf"[^\S\n]{{0,8}}(?:(?:- )?\[{WEEKDAY} \d{{1,2}} [A-Z][a-z]{{2,8}}(?: \d{{4}})?, \d{{1,2}}:\d{{2}}\]"
     r"[^\S\n]{0,4}(?:You: )?"
     rf"|\[(?:{WEEKDAY} )?\d{{4}}-\d\d-\d\d \d\d:\d\d\][^\S\n]{{0,4}}"
-    rf"|{CONTEXT_LINE}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[{DAY}\])"
+    rf"|(?:{'|'.join(CONTEXT_LINES)})[^\n]{{0,4000}}|{CONTEXT_LIST}|Remembered:[^\S\n]*\n(?=- \[{DAY}\])"
     rf"|\{{(?:{TOLD_BY_TOOLS})[^\n]{{0,2000}}\}}(?=[^\S\n]*(?:\n|$)))"
 )
 FENCE = regex.compile(r"[ ]{0,3}(?:```|~~~)")

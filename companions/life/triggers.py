@@ -245,8 +245,8 @@ def make_waking(companion_id: UUID, now: datetime) -> UUID | None:
 def _find_allowed_drives(life: Life, outreach: Outreach, now: datetime) -> set[Drive]:
     """Return the drives for which the companion may write first now.
 
-    None while the companion sleeps, soon after a talk, and once its wakings by drives are used up: those of a day, or,
-    but for a birthday, of a week.
+    There are none while the companion sleeps, soon after a talk, and once its wakings by drives are used up: those of a
+    day, or, but for a birthday, of a week.
     """
     local = now.astimezone(life.companion.user.zone)
     if not life.is_awake or is_within(life.sleeps_from, life.sleeps_until, local.time()):
@@ -272,7 +272,7 @@ def _get_next_look(life: Life, now: datetime) -> datetime:
     local = now.astimezone(life.companion.user.zone)
     is_night = any(is_within(*span, local.time()) for span in spans)
     at = local if is_night else local + LOOK_INTERVAL
-    for start, end in spans * 2:
+    for start, end in spans * 2:  # twice, since the end of one may lie within the other
         at = get_next_time(end, at) if is_within(start, end, at.time()) else at
     return at + timedelta(seconds=life.companion_id.int % SPREAD_SECONDS)
 
@@ -291,7 +291,10 @@ def _find_new_occasion(
 def _find_occasions(
     companion: Companion, outreach: Outreach, drives: Collection[Drive], now: datetime
 ) -> Iterator[Occasion]:
-    """Yield the occasions of these drives; what can give none of them is not searched."""
+    """Yield the occasions of these drives; what can give none of them is not searched.
+
+    The drives are all, those of DATED, or only birthdays; so promises go with events, and ideas and silence with goals.
+    """
     zone = companion.user.zone
     today = now.astimezone(zone).date()
     mine = _load_memories(companion)

@@ -26,10 +26,13 @@ MAX_NOTE_CHARACTERS = 120
 TIMERS = "These timers are set already:"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
     """The times of the moment in the user's zone: now, the first meeting, when they last spoke, when they began this
     talk (None with this message), and when they last spoke before it.
+
+    Try-outs and wakings show these lines, too. They take part of `budgets.FACTS_TOKENS`, as the other lines of the
+    moment do not: these take room from the history.
     """
 
     now: datetime

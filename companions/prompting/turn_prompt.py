@@ -173,7 +173,7 @@ def render_texts(texts: Sequence[AttachedText]) -> str:
 def render_context(parts: PromptParts) -> str:
     """Return the block of all that changes from turn to turn: the time, a call, the moment, feelings, notes, memories.
 
-    Models copy its lines into answers: `answers.lines.CONTEXT_LINE` removes them there.
+    Models copy its lines into answers: `answers.lines.CONTEXT_LINES` removes them there.
     """
     times, pinned, companion = parts.moment.times, parts.pinned, parts.persona.companion
     lines = [

@@ -95,8 +95,8 @@ class Tool(BaseModel, ABC):
     # True: `run` only reads, and asks a model for an embedding, so no transaction may be open meanwhile.
     asks_model: ClassVar[bool] = False
     in_wakings: ClassVar[bool] = True  # False: only the person may ask for it, so no waking offers it
-    # What people read while a reply uses the tool, with the companion's %(name)s, and in the life log afterwards. A
-    # tool that changes nothing has no text.
+    # What people read while a reply uses the tool, with the companion's %(name)s, and in the life log afterwards. Only
+    # tools about which there is nothing to tell, as `more_tools` and `think`, have no text.
     under_way: ClassVar[str | Promise] = ""
     done: ClassVar[str | Promise] = ""
 

@@ -1,6 +1,7 @@
 """Consolidation: once a night, a model looks through what a companion has learnt, and the answer is applied by rules.
 
-candidates  what is worth a look: near-duplicates, recurring terms, open goals and ideas; the request about them
+candidates  what is worth a look: near-duplicates, recurring terms, open goals and ideas
+request     the request about them, and the form of the answer
 agreement   whether two memories say the same, or contradict each other
 insights    which insights may be kept, and what a second reading is asked about them
 changes     applying the answer, with what undoing each change needs

@@ -7,8 +7,9 @@ from typing import Any
 from uuid import UUID
 
 from memory.consolidation.agreement import Agreement, compare, is_about_the_same
-from memory.consolidation.candidates import Answer, Insight, Merge, Pair, Review
+from memory.consolidation.candidates import Pair
 from memory.consolidation.insights import Drawn, select_insights
+from memory.consolidation.request import Answer, Insight, Merge, Review
 from memory.goals import update_goal
 from memory.learning.rules.evidence import DOUBTFUL_CONFIDENCE, YES
 from memory.learning.verdicts import MAX_QUOTES

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from uuid import UUID
 
-from memory.consolidation.candidates import Insight
+from memory.consolidation.request import Insight
 from memory.learning.requests import Drafted
 from memory.learning.rules.evidence import is_same_text
 from memory.learning.rules.grounding import stands_on

@@ -18,9 +18,10 @@ from accounts.limits.usage import charged, waits_until
 from accounts.models import ModelCall
 from jobs.background import enqueue
 from jobs.lease import RETRY_DELAY, Clock, Lease, note_failures
-from memory.consolidation.candidates import Answer, Candidates, find_candidates, render_request, system_prompt
+from memory.consolidation.candidates import Candidates, find_candidates
 from memory.consolidation.changes import Draft, apply_answer, load_parted
 from memory.consolidation.insights import select_insights
+from memory.consolidation.request import Answer, render_request, render_system_prompt
 from memory.learning.neighbours import select_known
 from memory.learning.requests import Drafted
 from memory.learning.talk import Talk
@@ -98,7 +99,7 @@ def load_candidates(run: Consolidation) -> Candidates:
     since = last.asked_at - LATE if last else None
     context = get_provider(Capability.BACKGROUND).context_tokens
     companion = run.companion
-    rules = system_prompt(companion.names, run.night_of)
+    rules = render_system_prompt(companion.names, run.night_of)
     room = context - max(settings.ANSWER_TOKENS, context // 4) - estimate(rules) - BETWEEN_TOKENS
     return find_candidates(companion.pk, since, zone=companion.user.zone, room=room, names=companion.names)
 

@@ -107,7 +107,12 @@ def _write_out_day(entry: Learnt, talk: Talk, zone: tzinfo) -> Learnt:
 
 @dataclass
 class _Batch:
-    """A batch that is being applied; each verdict leaves a record of its outcome and the reason, without words."""
+    """A batch that is being applied; each verdict leaves a record of its outcome and the reason, without words.
+
+    A model's verdict may turn out to be another one: what is told again is reinforced instead of added; what is about
+    something else, or tells more, is added instead of reinforced; what is not theirs to revise is added. `known` is the
+    memory that the entry is about, and in a record its `of`.
+    """
 
     companion_id: UUID
     known: Sequence[Memory]
@@ -135,10 +140,10 @@ class _Batch:
         if learnt.verdict == "add":
             return self._add(entry)
         seen = learnt.find_known(self.known)
-        of = self._find_unchanged(seen) if seen else None
-        if of:
-            apply = {"reinforce": self._reinforce, "revise": self._revise, "retract": self._retract}
-            return apply[learnt.verdict](entry, of)
+        known = self._find_unchanged(seen) if seen else None
+        if known:
+            by_verdict = {"reinforce": self._reinforce, "revise": self._revise, "retract": self._retract}
+            return by_verdict[learnt.verdict](entry, known)
         if learnt.verdict != "retract":
             return self._add(entry, None, "unknown_memory")
         # The same line may have closed the memory already.
@@ -156,81 +161,81 @@ class _Batch:
             return []
         records = []
         for memory in memories:
-            of = self._find_unchanged(memory)
-            if of and of.pk != new.pk and not why_not_theirs(entry, of):
-                self._close(of, max(entry.tellings[0].said_at, new.happened_at), new)
-                records.append(self._record(entry.learnt, new, of, "revised", "contradiction"))
+            known = self._find_unchanged(memory)
+            if known and known.pk != new.pk and not why_not_theirs(entry, known):
+                self._close(known, max(entry.tellings[0].said_at, new.happened_at), new)
+                records.append(self._record(entry.learnt, new, known, "revised", "contradiction"))
         return records
 
     # -- verdicts
 
-    def _add(self, entry: Supported, of: Memory | None = None, reason: str = "") -> dict[str, Any]:
+    def _add(self, entry: Supported, known: Memory | None = None, reason: str = "") -> dict[str, Any]:
         """Save a new memory, or reinforce an existing one with the same text instead."""
         if same := self._find_same_text(entry.learnt.text):
             return self._tell_again(entry, same, reason)
-        return self._record(entry.learnt, self._create(entry), of, "added", reason)
+        return self._record(entry.learnt, self._create(entry), known, "added", reason)
 
-    def _reinforce(self, entry: Supported, of: Memory) -> dict[str, Any]:
+    def _reinforce(self, entry: Supported, known: Memory) -> dict[str, Any]:
         """Reinforce the memory if the entry is about the same and tells no more; otherwise add the entry.
 
         An entry that settles a thread is always added, so that it is told apart from the memory.
         """
         if entry.learnt.thread == "settled":
-            return self._add(entry, of, "settled")
-        if not self._is_about(entry, of):
-            return self._add(entry, of, "another_subject")
-        known_at = of.happened_at.astimezone(self.zone)
-        if not tells_the_same(entry.learnt.text, self._happened_at(entry), of.text, known_at):
-            return self._add(entry, of, "another_telling")
-        return self._tell_again(entry, of, "")
+            return self._add(entry, known, "settled")
+        if not self._is_about(entry, known):
+            return self._add(entry, known, "another_subject")
+        known_at = known.happened_at.astimezone(self.zone)
+        if not tells_the_same(entry.learnt.text, self._happened_at(entry), known.text, known_at):
+            return self._add(entry, known, "another_telling")
+        return self._tell_again(entry, known, "")
 
-    def _repeat(self, entry: Supported, of: Memory) -> dict[str, Any]:
+    def _repeat(self, entry: Supported, known: Memory) -> dict[str, Any]:
         """Reinforce a memory that says the same; replace it if the entry names more people, days or numbers.
 
         A memory that is pinned or was corrected by hand is not replaced, nor a goal or an idea by anything else. If
         it is not replaced, or each names what the other does not, the entry is added.
         """
         new = entry.learnt.text, self._happened_at(entry)
-        known = of.text, of.happened_at.astimezone(self.zone)
-        if self._names_no_more(*new, *known):
-            return self._reinforce(entry, of)
-        is_pursued = of.kind in PURSUED and entry.learnt.kind not in PURSUED
-        is_held = of.is_pinned or of.edited_at is not None or is_pursued
-        if not is_held and self._names_no_more(*known, *new):
-            return self._revise(entry, of)
-        return self._add(entry, of, "another_telling")
+        old = known.text, known.happened_at.astimezone(self.zone)
+        if self._names_no_more(*new, *old):
+            return self._reinforce(entry, known)
+        is_pursued = known.kind in PURSUED and entry.learnt.kind not in PURSUED
+        is_held = known.is_pinned or known.edited_at is not None or is_pursued
+        if not is_held and self._names_no_more(*old, *new):
+            return self._revise(entry, known)
+        return self._add(entry, known, "another_telling")
 
     def _names_no_more(self, text: str, at: datetime, other: str, other_at: datetime) -> bool:
         """Return whether a text names nobody, no day and no number that the other does not, and denies alike."""
         called = names_in(other) | {folded(name) for name in self.names.values()}
         return names_in(text) <= called and tells_the_same(text, at, other, other_at)
 
-    def _revise(self, entry: Supported, of: Memory) -> dict[str, Any]:
-        if is_same_text(entry.learnt.text, of.text):
-            return self._tell_again(entry, of, "")
-        if reason := self._why_open(entry, of):
-            return self._add(entry, of, reason)
+    def _revise(self, entry: Supported, known: Memory) -> dict[str, Any]:
+        if is_same_text(entry.learnt.text, known.text):
+            return self._tell_again(entry, known, "")
+        if reason := self._why_open(entry, known):
+            return self._add(entry, known, reason)
         at = self._happened_at(entry)
-        at = at if at > of.happened_at else entry.tellings[0].said_at
+        at = at if at > known.happened_at else entry.tellings[0].said_at
         same = self._find_same_text(entry.learnt.text)
-        new = same if same and same.pk != of.pk else self._create(entry, at)
-        self._close(of, max(at, new.happened_at), new)
-        return self._record(entry.learnt, new, of, "revised")
+        new = same if same and same.pk != known.pk else self._create(entry, at)
+        self._close(known, max(at, new.happened_at), new)
+        return self._record(entry.learnt, new, known, "revised")
 
-    def _retract(self, entry: Supported, of: Memory) -> dict[str, Any]:
-        reason = self._why_open(entry, of)
+    def _retract(self, entry: Supported, known: Memory) -> dict[str, Any]:
+        reason = self._why_open(entry, known)
         if not reason and not any(denies(quote.line.text, quote.line.said_at) for quote in entry.quotes):
             reason = "not_denied"
         if reason:
-            return self._refuse_to_retract(entry, of, reason)
-        self._close(of, entry.tellings[0].said_at, None)
-        return self._record(entry.learnt, None, of, "retracted")
+            return self._refuse_to_retract(entry, known, reason)
+        self._close(known, entry.tellings[0].said_at, None)
+        return self._record(entry.learnt, None, known, "retracted")
 
-    def _refuse_to_retract(self, entry: Supported, of: Memory | None, reason: str) -> dict[str, Any]:
+    def _refuse_to_retract(self, entry: Supported, known: Memory | None, reason: str) -> dict[str, Any]:
         """Save the entry as a memory of its own if a second reading approves it; otherwise stop it."""
         if entry.is_read:
-            return self._add(entry, of, reason)
-        return self._record(entry.learnt, None, of, "stopped", reason)
+            return self._add(entry, known, reason)
+        return self._record(entry.learnt, None, known, "stopped", reason)
 
     # -- guards that look at rows
 
@@ -256,17 +261,17 @@ class _Batch:
     def _find_same_text(self, text: str) -> Memory | None:
         return self._open.same_text(text).filter(is_private=False).defer("entry").first()
 
-    def _why_open(self, entry: Supported, of: Memory) -> str:
+    def _why_open(self, entry: Supported, known: Memory) -> str:
         """Return why the memory must stay open, or an empty string if the entry may close it."""
-        if not self._is_about(entry, of):
+        if not self._is_about(entry, known):
             return "another_subject"
-        return why_not_theirs(entry, of)
+        return why_not_theirs(entry, known)
 
-    def _is_about(self, entry: Supported, of: Memory) -> bool:
+    def _is_about(self, entry: Supported, known: Memory) -> bool:
         quotes = [quote.text for quote in entry.quotes]
-        earlier = [str(quote["text"]) for quote in of.quotes]
+        earlier = [str(quote["text"]) for quote in known.quotes]
         when = entry.tellings[0].said_at.astimezone(self.zone)
-        return is_same_subject(entry.learnt.text, quotes, of.text, earlier, self.names.values(), when)
+        return is_same_subject(entry.learnt.text, quotes, known.text, earlier, self.names.values(), when)
 
     # -- rows
 
@@ -294,26 +299,28 @@ class _Batch:
             )
         return memory
 
-    def _tell_again(self, entry: Supported, of: Memory, reason: str) -> dict[str, Any]:
+    def _tell_again(self, entry: Supported, known: Memory, reason: str) -> dict[str, Any]:
         """Reinforce the memory: messages that are new to it raise its evidence and confidence, and add quotes."""
-        before = set(of.sources.values_list("pk", flat=True))
+        before = set(known.sources.values_list("pk", flat=True))
         new = [line for line in entry.tellings if line.message_id not in before]
         if not new:
-            return self._record(entry.learnt, of, of, "already", reason)
-        if not entry.is_users and is_told_by_user(of):
-            return self._record(entry.learnt, of, of, "stopped", "echo")
-        of.evidence += len(new)
-        of.confidence = round(1 - (1 - of.confidence) * (1 - GAIN * entry.learnt.confidence) ** len(new), 6)
-        of.quotes = [*of.quotes, *(quote for quote in _quotes(entry) if quote not in of.quotes)][:MAX_QUOTES]
-        of.save(update_fields=["evidence", "confidence", "quotes"])
-        link_sources(of, [line.message_id for line in entry.lines])
-        return self._record(entry.learnt, of, of, "reinforced", reason)
+            return self._record(entry.learnt, known, known, "already", reason)
+        if not entry.is_users and is_told_by_user(known):
+            return self._record(entry.learnt, known, known, "stopped", "echo")
+        known.evidence += len(new)
+        lacking = (1 - known.confidence) * (1 - GAIN * entry.learnt.confidence) ** len(new)
+        known.confidence = round(1 - lacking, 6)
+        quotes = [*known.quotes, *(quote for quote in _quotes(entry) if quote not in known.quotes)]
+        known.quotes = quotes[:MAX_QUOTES]
+        known.save(update_fields=["evidence", "confidence", "quotes"])
+        link_sources(known, [line.message_id for line in entry.lines])
+        return self._record(entry.learnt, known, known, "reinforced", reason)
 
-    def _close(self, of: Memory, at: datetime, by: Memory | None) -> None:
-        retract(of, at, replaced_by=by)
-        if by and by.kind in PURSUED and of.kind in PURSUED:
+    def _close(self, known: Memory, at: datetime, by: Memory | None) -> None:
+        retract(known, at, replaced_by=by)
+        if by and by.kind in PURSUED and known.kind in PURSUED:
             mine = Pursuit.objects.filter(companion_id=self.companion_id)
-            for before in mine.filter(memory=of):
+            for before in mine.filter(memory=known):
                 mine.filter(memory=by).update(
                     status=before.status, progress=before.progress, parent=before.parent
                 )
@@ -329,23 +336,23 @@ class _Batch:
         return datetime.combine(day, NOON, self.zone)
 
     def _record(
-        self, learnt: Learnt, memory: Memory | None, of: Memory | None, outcome: str, reason: str = ""
+        self, learnt: Learnt, memory: Memory | None, known: Memory | None, outcome: str, reason: str = ""
     ) -> dict[str, Any]:
         return {
             "verdict": learnt.verdict,
             "kind": learnt.kind,
             "memory": str(memory.pk) if memory else None,
-            "of": str(of.pk) if of else None,
+            "of": str(known.pk) if known else None,
             "outcome": outcome,
             "reason": reason,
         }
 
 
-def why_not_theirs(entry: Supported, of: Memory) -> str:
+def why_not_theirs(entry: Supported, known: Memory) -> str:
     """Return why the one who tells the entry cannot close the memory, or an empty string if they can."""
-    if not entry.is_users and is_told_by_user(of):
+    if not entry.is_users and is_told_by_user(known):
         return "not_theirs"
-    return "older" if entry.tellings[0].said_at <= of.happened_at else ""
+    return "older" if entry.tellings[0].said_at <= known.happened_at else ""
 
 
 def is_told_by_user(memory: Memory) -> bool:

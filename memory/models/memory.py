@@ -167,7 +167,7 @@ class Memory(models.Model):
         indexes = [
             # The list.
             models.Index(fields=["companion", "-happened_at", "-id"], name="memory_companion_time"),
-            models.Index(  # what was learnt since the last consolidation
+            models.Index(  # what was learnt since the last consolidation, but for what that added
                 fields=["companion", "learnt_at"],
                 condition=~models.Q(kind__in=["said", "diary", "gist", "insight"]),
                 name="memory_companion_learnt",

@@ -98,8 +98,8 @@ def recall(
         raise LimitError(limit, MAX_FOUND)
     if not 0 <= offset <= MAX_FOUND:
         raise OffsetError(offset, MAX_FOUND)
-    chosen, when = choose_policy(policy, mood, has_vector=vector is not None), filters.as_of or now
-    asked_at = when.astimezone(zone)
+    chosen = choose_policy(policy, mood, has_vector=vector is not None)
+    asked_at = (filters.as_of or now).astimezone(zone)
     understood = parse_cue(cue, asked_at, names)
     if not limit or not (understood.terms or vector is not None):
         return []
@@ -119,7 +119,7 @@ def recall(
     likeliest: dict[UUID, Candidate] = {}
     for asked, relevant, floor, places in found:
         for candidate in rank(
-            places, looked_at, asked.candidates, relevant, scored_by, when, offset + limit, floor
+            places, looked_at, asked.candidates, relevant, scored_by, asked_at, offset + limit, floor
         ):
             id = candidate.memory.pk
             if id not in likeliest or candidate.score > likeliest[id].score:

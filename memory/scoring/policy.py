@@ -106,7 +106,11 @@ class Remembered:
 
 
 class Policy(Protocol):
-    """A scoring policy. It scores all candidates of a recall at once, as some policies compare them with each other."""
+    """A scoring policy. It scores all candidates of a recall at once, as some policies compare them with each other.
+
+    What it looks at is in `Remembered`. It promises that neither a recall nor a better fit ever weakens a memory, that
+    time alone never strengthens one, and that the order of the rows does not matter.
+    """
 
     @property
     def name(self) -> str:

@@ -9,6 +9,8 @@ from zoneinfo import ZoneInfo
 
 from accounts.models import User
 from companions import tools
+from companions.answers.cleaner import clean_text
+from companions.answers.lines import Names
 from companions.conversations.attached_texts import AttachedText
 from companions.conversations.messages import Spoken
 from companions.models import Companion, InnerState, Message, Reply, Timer
@@ -16,7 +18,14 @@ from companions.prompting import budgets
 from companions.prompting.moment import LastTime, Moment, Times
 from companions.prompting.persona import DIRECTIVE, MANNER, Persona
 from companions.prompting.pinned_context import PinnedContext, PinnedText
-from companions.prompting.turn_prompt import RULES, TEMPLATE, PromptParts, render_prompt, render_texts
+from companions.prompting.turn_prompt import (
+    RULES,
+    TEMPLATE,
+    PromptParts,
+    render_context,
+    render_prompt,
+    render_texts,
+)
 from companions.tools.more_tools import GROUPS
 from memory.models import DiaryEntry, Memory, Thread
 from memory.recall.recall import Found
@@ -54,12 +63,12 @@ def sample_parts() -> PromptParts:
         reply=Reply(continues_id=ID, text="So", is_in_call=True),
         moment=Moment(
             Times(
-                NOW,
-                "Europe/Berlin",
-                NOW,
-                NOW - timedelta(hours=2),
-                NOW - timedelta(hours=3),
-                NOW - timedelta(days=1),
+                now=NOW,
+                zone="Europe/Berlin",
+                first_met=NOW,
+                last_spoke=NOW - timedelta(hours=2),
+                began=NOW - timedelta(hours=3),
+                spoke_before=NOW - timedelta(days=1),
             ),
             LastTime(NOW - timedelta(days=1), entry, last_words),
             [Thread(memory=promise, due_on=NOW.date()), Thread(memory=promise)],
@@ -105,6 +114,13 @@ def test_other_words_are_another_template() -> None:
     prompt = json.dumps(render_prompt(sample_parts(), history))
     digest = sha256("\n".join([RULES, MANNER, DIRECTIVE, offers, prompt]).encode()).hexdigest()[:12]
     assert (TEMPLATE, digest) == WORDS, "raise TEMPLATE in turn_prompt.py, then write both down in WORDS"
+
+
+def test_no_line_of_the_context_is_said_but_for_two_titles() -> None:
+    """Add how a new one begins to CONTEXT_LINES, or its list's title to CONTEXT_LIST (answers/lines.py)."""
+    lines = render_context(sample_parts()).splitlines()
+    said = [line for line in lines if line[0] != "-" and clean_text(line, Names("Mira", "Alice"))[0]]
+    assert said == ["These timers are set already:", "Remembered:"]
 
 
 def test_attached_texts_take_their_share_and_leave_the_talk_less_room() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from companions.memories import consolidation
 from companions.models import Companion
-from memory.consolidation.candidates import Answer
+from memory.consolidation.request import Answer
 from memory.models import Change, Consolidation, Memory, Pursuit
 from tests.fixtures.malformed import PARTLY, READABLE, SOME
 from tests.fixtures.rehearsal import RehearsalServer

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from companions.models import Companion
-from memory.consolidation import candidates
+from memory.consolidation import request as of_night
 from memory.documents import gists
 from memory.learning import requests
 from memory.learning.answers import Diary, Digest, Facts, Learnt, Reflection, Understanding
@@ -104,7 +104,7 @@ def test_what_was_known_before_is_shown_with_its_day_and_whether_it_still_holds(
         (requests.DIARY_FORM, Diary),
         (requests.FELT_FORM, Diary),
         (requests.REFLECTION_FORM, Reflection),
-        (candidates.FORM, candidates.Answer),
+        (of_night.FORM, of_night.Answer),
     ],
 )
 def test_the_form_that_is_shown_is_the_one_that_is_read(text: str, answer: type[BaseModel]) -> None:
@@ -138,17 +138,17 @@ def test_as_much_as_is_asked_for_fits_into_one_answer() -> None:
     [most] = map(int, re.findall("for years, at most ([0-9]+);", requests.LEARN))
     answered = most * estimate(requests.ENTRY.replace("…", "some ten words of what was said then and there"))
     assert answered + 300 <= (Sampling.for_form("digest", 8192).max_tokens or 0)
-    night = json.loads(candidates.FORM)
+    night = json.loads(of_night.FORM)
     night["insights"][0]["text"] = "some twenty words of what several lines tell together " * 2
     limits = {
-        "merges": candidates.MAX_MERGES,
-        "contradictions": candidates.MAX_CONTRADICTIONS,
-        "insights": candidates.MAX_INSIGHTS,
-        "reviews": candidates.MAX_REVIEWS,
+        "merges": of_night.MAX_MERGES,
+        "contradictions": of_night.MAX_CONTRADICTIONS,
+        "insights": of_night.MAX_INSIGHTS,
+        "reviews": of_night.MAX_REVIEWS,
     }
     whole = {name: night[name] * limit for name, limit in limits.items()}
     assert estimate(json.dumps(whole)) <= (Sampling.for_form("night", 8192).max_tokens or 0)
-    told = re.findall("[Aa]t most ([0-9]+)[.;]", " ".join(candidates.SYSTEM.split()))
+    told = re.findall("[Aa]t most ([0-9]+)[.;]", " ".join(of_night.SYSTEM.split()))
     assert told == [str(limit) for name, limit in limits.items() if name != "reviews"]
 
 
@@ -159,7 +159,7 @@ def test_no_request_shows_a_schema(mira: Companion, had: Had, known: list[Memory
         render_facts_request(talk, known, zone),
         render_diary_request(talk, "", zone, inner="I am calm."),
         gists.render_request("", [], 4096, 512),
-        candidates.render_request(known, [], UTC, names=NAMES, night_of=DAY.date()),
+        of_night.render_request(known, [], UTC, names=NAMES, night_of=DAY.date()),
     ]
     assert "$defs" not in str(asked)
     assert '"properties"' not in str(asked)

@@ -1,6 +1,6 @@
 """What holds for every policy, whatever the rows."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import isfinite
 
 from hypothesis import given
@@ -19,7 +19,7 @@ SHARES = st.floats(0, 1)
 @st.composite
 def remembered(draw: st.DrawFn) -> Remembered:
     recalls = draw(st.integers(0, 12) | st.integers(0, 10**6))
-    return Remembered(
+    drawn = Remembered(
         fit=draw(st.floats(-50, 50)),
         likeness=draw(st.none() | st.floats(-1, 1) | st.floats(0.5, 1)),
         age_days=draw(DAYS),
@@ -31,6 +31,8 @@ def remembered(draw: st.DrawFn) -> Remembered:
         aversion=draw(SHARES),
         evidence=draw(st.integers(1, 1000)),
     )
+    assert len(fields(drawn)) == 10, "draw a new field here, too"
+    return drawn
 
 
 ROWS = st.lists(remembered(), max_size=6)
