@@ -22,8 +22,12 @@ up: ## install what is missing, start Kith, and print its address; Ctrl-C stops 
 test: dev ## run the tests (PYTEST_FLAGS="-n 0 tests/memory" runs some of them, one at a time)
 	@exec $(BIN)/python -m pytest $(PYTEST_FLAGS)
 
-migrations: dev ## write the migrations that changed models need
-	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py makemigrations
+migrations: dev ## write the migrations that changed models need (OPTIONS="companions --name what_it_does" names one)
+	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py makemigrations $(OPTIONS)
+	@git ls-files --others --modified --exclude-standard '*/migrations/*.py' | xargs -r $(BIN)/ruff format -q
+
+translate: dev ## add new texts to locale/, list those without a Chinese translation, and compile the others
+	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py translate
 
 check: dev ## run all checks: format, lint, types, migrations, tests
 	$(BIN)/ruff format --check .

@@ -31,7 +31,7 @@ def withdraw_dependents(
     """
     Consolidation.objects.filter(companion=companion).exclude(draft={}).update(draft={})
     timers = Timer.everywhere.filter(companion=companion, pk__in=found.timers)
-    timers.running().update(state=Timer.State.CANCELLED, ended_at=scope.now)
+    timers.not_ended().update(state=Timer.State.CANCELLED, ended_at=scope.now)
     timers.exclude(note="").update(note="")
     wakings = Waking.objects.filter(companion=companion, pk__in=found.wakings | found.wrote)
     # A worker that has started one of these finds that the waking is no longer its own.

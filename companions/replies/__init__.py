@@ -13,8 +13,8 @@ prompting.pinned_context  what is in every prompt
 prompting.moment          what is true only now: the time, where the two left off, the open threads, the timers
 prompting.turn_prompt     renders the prompt; providers.chat.adaptation arranges it for servers that take less
 answers.cleaner           leaves only the companion's words of what the model streams, with the emotions beside them
-broadcast                 sends frames through Redis, where each reply has a stream (streams), to everyone who follows
-                          the companion (following)
+broadcast                 queues frames, and a task of its own sends them: to the reply's stream in Redis (streams), then
+                          to everyone who follows the companion (following), its own sender among them
 checkpoint                saves what has been said so far, from which another process goes on
 finish                    turns the answer into a message, and strengthens the memories that the prompt showed
 

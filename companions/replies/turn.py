@@ -115,18 +115,18 @@ async def send(
         # Read the clock after the wait: a reply with an old `started_at` would be taken for an abandoned one.
         started = await in_thread(lambda: begin(companion, text, client_id, clock(), at_once=True))
     if started.is_new:
-        run_in_background(_publish_and_make(started, except_socket))
+        run_in_background(_publish_and_generate(started, except_socket))
     return started
 
 
-async def _publish_and_make(started: Started, except_socket: str) -> None:
+async def _publish_and_generate(started: Started, except_socket: str) -> None:
     """Publish the message and generate its reply, even if its sender has disconnected."""
     saved = render_saved(started.message, started.reply)
     companion = started.message.companion
     await note_talks(get_current_provider(companion), [companion.pk])
     publishing = tell_companion(started.message.companion_id, saved, except_socket)
     if started.has_turn and not Running.is_draining:
-        await make(started.reply, timezone.now, publishing)
+        await generate(started.reply, timezone.now, publishing)
         return
     await publishing
     if started.has_turn:
@@ -138,18 +138,18 @@ async def _publish_and_make(started: Started, except_socket: str) -> None:
 def spawn(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Start a background task that generates the reply if its turn has come; do nothing while the process drains."""
     if not Running.is_draining:
-        run_in_background(run(reply_id, clock))
+        run_in_background(claim_and_generate(reply_id, clock))
 
 
-async def run(reply_id: UUID, clock: Clock = timezone.now) -> None:
+async def claim_and_generate(reply_id: UUID, clock: Clock = timezone.now) -> None:
     """Claim and generate the reply, unless another one of its companion has the turn."""
     async with places("turns").at(f"claims:{reply_id.int % CLAIM_GROUPS}"):
         reply = await in_thread(claim, reply_id, clock())
     if reply:
-        await make(reply, clock)
+        await generate(reply, clock)
 
 
-async def make(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = None) -> None:
+async def generate(reply: Reply, clock: Clock, publishing: Awaitable[None] | None = None) -> None:
     """Generate a claimed reply, after awaiting `publishing` (which publishes its message); then start the next one."""
     if reply.pk in Running.generations:  # the heartbeat was quicker
         if publishing:

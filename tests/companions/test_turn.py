@@ -14,7 +14,7 @@ from accounts.models import ModelCall, User
 from companions.events import CUT_OFF, render_ending, tell_companion
 from companions.models import Companion, Message, Prompt, Reply
 from companions.replies.lifecycle import start
-from companions.replies.turn import make
+from companions.replies.turn import generate
 from config.asgi import application
 from jobs.background import in_thread
 from tests.fixtures.rehearsal import RehearsalServer
@@ -225,7 +225,7 @@ async def test_an_unknown_reply_is_an_error_frame(alice: User, mira: Companion) 
 async def test_a_reply_that_is_taken_up_twice_is_made_once(mira: Companion) -> None:
     started = await in_thread(lambda: start(mira, "Hello", None, timezone.now(), at_once=True))
     assert started.has_turn
-    await asyncio.gather(*(make(started.reply, timezone.now) for _twice in range(2)))
+    await asyncio.gather(*(generate(started.reply, timezone.now) for _twice in range(2)))
     assert await in_thread(lambda: Reply.objects.get().state) == Reply.State.DONE
     assert await in_thread(ModelCall.objects.count) == 1
 

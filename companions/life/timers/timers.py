@@ -121,7 +121,9 @@ def _check_room(companion_id: UUID) -> None:
 def cancel(timer: Timer, now: datetime) -> bool:
     """Cancel the timer if it is active or a dead letter; return whether it was."""
     lock(timer.companion_id)
-    return bool(Timer.objects.running().filter(pk=timer.pk).update(state=Timer.State.CANCELLED, ended_at=now))
+    return bool(
+        Timer.objects.not_ended().filter(pk=timer.pk).update(state=Timer.State.CANCELLED, ended_at=now)
+    )
 
 
 @transaction.atomic
@@ -151,7 +153,7 @@ def fire(timer: Timer, now: datetime, *, is_asked_for: bool = False) -> Waking:
     if the timer has ended or was cancelled.
     """
     lock(timer.companion_id)
-    if not Timer.objects.running().filter(pk=timer.pk).exists():
+    if not Timer.objects.not_ended().filter(pk=timer.pk).exists():
         raise TimerError("timer_over", _("This reminder has ended."), 409)
     waking = Waking.objects.create(
         companion_id=timer.companion_id,

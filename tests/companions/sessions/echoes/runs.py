@@ -11,7 +11,7 @@ from companions.life import reflection
 from companions.memories import consolidation
 from companions.models import Companion
 from companions.replies.lifecycle import start
-from companions.replies.turn import run
+from companions.replies.turn import claim_and_generate
 from companions.sessions import closing, digests, requests
 from memory.consolidation import runs
 from memory.embedding import embed_waiting
@@ -60,7 +60,7 @@ def live(companion: Companion, days: Iterable[list[Turn]], tell: Tell = lambda _
 def _say(companion: Companion, turn: Turn, loop: asyncio.Runner) -> None:
     """One turn, then what it makes due."""
     reply = start(companion, turn.text, None, turn.at).reply
-    loop.run(run(reply.pk, lambda: turn.at + ANSWERED))
+    loop.run(claim_and_generate(reply.pk, lambda: turn.at + ANSWERED))
     embed_waiting(companion.pk)
     _learn(turn.at + 2 * ANSWERED)
 
