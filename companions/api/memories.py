@@ -331,15 +331,16 @@ def restore_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID
     summary="Search a companion's memory",
 )
 def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn) -> Out:
-    companion, now, began = access.get_companion(request.user, companion_id), timezone.now(), perf_counter()
+    companion, now = access.get_companion(request.user, companion_id), timezone.now()
     admit_work(companion.user, "recalls", now)
+    vector, began = embed_cue(body.cue, companion.payer, companion.names), perf_counter()
     found = recall(
         companion.pk,
         body.cue,
         body.limit,
         now=now,
         zone=companion.user.zone,
-        vector=embed_cue(body.cue, companion.payer, companion.names),
+        vector=vector,
         names=companion.names,
         filters=body.filters(*body.kinds),
         offset=body.offset,

@@ -19,10 +19,10 @@ from memory.recall.traits import terms
 def record_shown(
     context: ToolContext, found: Sequence[Found], cue: str, now: datetime, began: float, policy: str = ""
 ) -> None:
-    """Record that the model was shown these memories. `policy` is that of the ranking, or "" if there was none."""
+    """Record that the model was shown these memories, found since `began`. `policy` is that of the ranking, if any."""
+    milliseconds = round((perf_counter() - began) * 1000)
     with transaction.atomic():
         context.hold()
-        milliseconds = round((perf_counter() - began) * 1000)
         record(
             context.companion.pk,
             Recall.By.TOOL,

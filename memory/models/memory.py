@@ -233,7 +233,7 @@ class Recall(models.Model):
     by = models.CharField(_("by"), max_length=16, choices=By)
     cue = models.TextField(_("cue"), blank=True)
     at = models.DateTimeField(_("when"))
-    milliseconds = models.PositiveIntegerField(_("duration (ms)"))
+    milliseconds = models.PositiveIntegerField(_("duration (ms)"))  # without the embedding of the cue
     policy = models.CharField(_("scoring policy"), max_length=32, blank=True)
     # Of a turn: the memories that nearly came, as `LeftOut.render` returns them: ids and numbers, no words.
     left_out = models.JSONField(_("left out"), null=True, blank=True)

@@ -34,7 +34,7 @@ def search_gists(context: ToolContext, question: str, title: str, now: datetime)
     If a `title` is given, only the document of that title is searched, unless nothing is found in such a document: a
     model that misspells the title would take it that nothing is there. What is returned is recorded as shown.
     """
-    began, companion = perf_counter(), context.companion
+    companion = context.companion
     asked = Question(
         text=question,
         now=now,
@@ -42,6 +42,7 @@ def search_gists(context: ToolContext, question: str, title: str, now: datetime)
         vector=embed_cue(question, context.payer, companion.names),
         names=companion.names,
     )
+    began = perf_counter()
     found = load_titles(companion.pk, find_gists(companion.pk, asked))
     wanted = title.strip().casefold()
     mine = [each for each in found if not wanted or each.title.casefold() == wanted] or found

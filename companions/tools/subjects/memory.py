@@ -177,14 +177,16 @@ class RecallMemories(Tool):
             raise ToolError(
                 f"You have searched {MAX_SEARCHES} times in this turn. Answer with what you have."
             )
-        began, companion, zone = perf_counter(), context.companion, context.companion.user.zone
+        companion, zone = context.companion, context.companion.user.zone
+        vector = embed_cue(self.words, context.payer, companion.names)
+        began = perf_counter()
         found = recall(
             companion.pk,
             self.words,
             self.count,
             now=now,
             zone=zone,
-            vector=embed_cue(self.words, context.payer, companion.names),
+            vector=vector,
             names=companion.names,
             policy=companion.policy,
             mood=context.mood,
