@@ -117,7 +117,8 @@ def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
         others = Waking.objects.waiting().filter(companion=context.companion, started_at__isnull=False)
         if others.filter(look_at__gt=context.lease.clock()).exclude(pk=waking.pk).exists():
             return False
-        context.write(started_at=waking.started_at or now)
+        # A text kept from an earlier try is older than this one: what was said meanwhile may have answered it.
+        context.write(started_at=waking.started_at or (waking.created_at if waking.text else now))
         if reminder and not waking.text:
             context.write(text=reminder, outcome=Outcome.REMINDED)
     return True
