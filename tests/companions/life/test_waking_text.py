@@ -63,6 +63,7 @@ SAID = [
     ('They have never written to you yet.\n- Open: "the move"\n\nSleep well.', "Sleep well."),
     ("As Noor, I would write: “Sleep well.”", "Sleep well."),
     ("Here is my message to Ana:\n\nSleep well.", "Sleep well."),
+    ("Here is your reminder, Ana: tea at ten.", "Here is your reminder, Ana: tea at ten."),
     ("作为诺尔，我会写：“晚安。”", "晚安。"),
     ("Nothing to worry about tomorrow.", "Nothing to worry about tomorrow."),
     ("I will say it again: good luck!", "I will say it again: good luck!"),
