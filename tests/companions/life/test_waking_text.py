@@ -65,6 +65,8 @@ SAID = [
     ("Here is my message to Ana:\n\nSleep well.", "Sleep well."),
     ("Here is your reminder, Ana: tea at ten.", "Here is your reminder, Ana: tea at ten."),
     ("作为诺尔，我会写：“晚安。”", "晚安。"),
+    ("以下是我给安娜的消息：晚安。", "晚安。"),
+    ("这是我今天想到的：去海边吧。", "这是我今天想到的：去海边吧。"),
     ("Nothing to worry about tomorrow.", "Nothing to worry about tomorrow."),
     ("I will say it again: good luck!", "I will say it again: good luck!"),
     ("Quiet morning here.", "Quiet morning here."),
