@@ -94,7 +94,7 @@ def update_threads(
     for memory in memories:
         entry = told[memory.pk]
         is_open = entry is not None and entry.thread == "open"
-        due_on = find_due_day(memory, now, zone)
+        due_on = find_due_day(memory, now, zone, entry.happened_on if entry else None)
         if entry and is_open:
             due_on = due_on or _find_named_day(entry, talk, now.astimezone(zone).date())
         if due_on or is_open or (_is_worry(memory) and not _has_thread(memory, now, names)):
@@ -130,14 +130,16 @@ def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool
     return any(is_same_subject(memory.text, [], text, [], called, now) for text in texts)
 
 
-def find_due_day(memory: Memory, now: datetime, zone: tzinfo) -> date | None:
+def find_due_day(memory: Memory, now: datetime, zone: tzinfo, meant: date | None = None) -> date | None:
     """Return the nearest day from today on that a promise, event or fact names, or None; a fact's within 90 days. Today
-    is none for an event or a fact of the past: "argued on 4 May", "had not begun".
+    is none for an event or a fact of the past: "argued on 4 May", "had not begun". If the day that is `meant` is among
+    them, it is returned even if another one is nearer: "on Friday, not on Thursday".
     """
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
     days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
+    days = sorted(days, key=lambda day: day != meant)
     is_past = memory.kind != Memory.Kind.PROMISE and tells_past(memory.text)
     due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
     is_far = due_on is not None and memory.kind == Memory.Kind.FACT and due_on - today > FACT_HORIZON

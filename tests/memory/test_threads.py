@@ -93,6 +93,14 @@ def test_an_event_with_a_day_to_come_is_open_and_comes_up_from_its_eve_on(mira: 
     ]
 
 
+def test_a_day_that_it_was_moved_from_is_not_its_day(mira: Companion) -> None:
+    learnt_of(
+        mira, "My exam is on Friday, not on Thursday.", MONDAY, kind="event", happened_on="2026-05-08",
+        tells="Alice's exam is on Friday 8 May, not on Thursday.",
+    )  # fmt: skip
+    assert Thread.objects.get().due_on == date(2026, 5, 8)
+
+
 @pytest.mark.parametrize(
     ("when", "due_on"), [("on 8 May", date(2026, 5, 8)), ("soon", None)], ids=["named", "made up"]
 )

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from companions.branches.marks import move_marks
 from companions.conversations.messages import open_session, say
@@ -110,14 +110,19 @@ def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> Non
 def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
     """Mark the waking as started, with the `reminder` as its text if given; return False if another one is under way.
 
-    Of two wakings of a companion that are due at once, one thus waits, and then sees what the other has said.
+    Of two wakings of a companion that are due at once, one thus waits, and then sees what the other has said. One that
+    was asked for comes first.
     """
     waking = context.waking
     with context.held():
-        others = Waking.objects.waiting().filter(companion=context.companion, started_at__isnull=False)
-        if others.filter(look_at__gt=context.lease.clock()).exclude(pk=waking.pk).exists():
+        others = Waking.objects.waiting().filter(companion=context.companion).exclude(pk=waking.pk)
+        goes_first = Q(look_at__gt=context.lease.clock(), started_at__isnull=False)
+        if not waking.is_asked_for:
+            goes_first |= Q(look_at__lte=context.lease.clock(), is_asked_for=True)
+        if others.filter(goes_first).exists():
             return False
-        context.write(started_at=waking.started_at or now)
+        # A text kept from an earlier try is older than this one: what was said meanwhile may have answered it.
+        context.write(started_at=waking.started_at or (waking.created_at if waking.text else now))
         if reminder and not waking.text:
             context.write(text=reminder, outcome=Outcome.REMINDED)
     return True

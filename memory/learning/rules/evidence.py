@@ -111,11 +111,11 @@ def weigh(
 ) -> Supported | Stopped:
     """Return the entry with what holds of its sources and what rules doubt in it, or why it is stopped in any case.
 
-    Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines), echo (its lines only repeat what
-    their speaker was given), how it is meant if the model says not seriously, forgotten, not_own (the companion does
-    not say so) and human_life (no companion has one). Doubts: how it is meant by rules (`find_insincerity`), not_theirs
-    (the person does not say so of themselves), generalised and invented (it tells more than the lines do), misquoted
-    (its quotes stand there in other words).
+    Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines, and none of some length in others),
+    echo (its lines only repeat what their speaker was given), how it is meant if the model says not seriously,
+    forgotten, not_own (the companion does not say so) and human_life (no companion has one). Doubts: how it is meant by
+    rules (`find_insincerity`), not_theirs (the person does not say so of themselves), generalised and invented (it
+    tells more than the lines do), misquoted (its quotes stand there in other words, or word for word in other lines).
     """
     lines = talk.lines_of(learnt.sources)
     if not lines:
@@ -126,6 +126,9 @@ def weigh(
     is_misquoted = not found
     if is_misquoted:
         found = [quote for text in learnt.quotes if (quote := _find_misquoted(text, lines))]
+    if not found:
+        found = _find_elsewhere(learnt.quotes, talk)
+        lines = [quote.line for quote in found]
     if not found:
         return Stopped(learnt, "no_quote")
     own = [quote for quote in found if not is_echo(quote.line, quote.text, learnt.text, names.values())]
@@ -235,6 +238,12 @@ def _find_quote(text: str, lines: Sequence[Line]) -> Quote | None:
     wanted = squeeze(text)
     line = next((line for line in lines if wanted and wanted in squeeze(line.text)), None)
     return Quote(line, wanted) if line else None
+
+
+def _find_elsewhere(quotes: Sequence[str], talk: Talk) -> list[Quote]:
+    """Return those of the quotes that stand word for word in the talk, if they are long enough to be told apart."""
+    long = [text for text in quotes if len(set(terms(text))) >= MIN_MISQUOTED_TERMS]
+    return [quote for text in long if (quote := _find_quote(text, talk.lines))]
 
 
 def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:

@@ -39,6 +39,7 @@ WEEKDAY_NAMES = [
     for day, sign in zip(WEEKDAYS, words_of("weekday_signs"), strict=True)
 ]
 WEATHER, TOLD_ONLY = any_word_of("weather"), any_word_of("told_only")
+PROMISES, PROMISING = pattern_of("promises"), pattern_of("promising")
 PLAIN_CHARACTERS = frozenset("".join(words_of("plain_characters")))
 PLAIN_TERMS = frozenset(
     term for key in ("plain_words", "common") for word in words_of(key) for term in terms(word)
@@ -85,7 +86,8 @@ def is_unmentioned(text: str, talk: Talk, known: Sequence[str], names: Collectio
     said, told = folded(_join_said(talk, known, names)), folded(text)
     if any(word not in said for word in WEATHER.findall(told)):
         return True
-    return bool(TOLD_ONLY.search(told) and not TOLD_ONLY.search(said))
+    told_only = ((TOLD_ONLY, TOLD_ONLY), (PROMISES, PROMISING))
+    return any(bool(tells.search(told)) and not mentions.search(said) for tells, mentions in told_only)
 
 
 def _join_said(talk: Talk, known: Sequence[str], names: Collection[str]) -> str:

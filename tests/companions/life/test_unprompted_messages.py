@@ -113,6 +113,17 @@ def test_of_two_wakings_in_the_same_second_one_waits_and_sees_what_the_other_sai
     assert unprompted(mira) == ["Good morning!"]
 
 
+def test_of_two_wakings_at_once_the_one_that_was_asked_for_comes_first(
+    mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    let_speak(mira)
+    greeting, reminder = woken(mira, NOON, "to greet", is_asked_for=False), woken(mira, NOON)
+    assert (ran(greeting, NOON).state, rehearsal.requests()) == ("waiting", [])
+    assert ran(reminder, NOON).outcome == "spoke"
+    ran(greeting, NOON + BUSY_DELAY)
+    assert "You asked me to remind you" in rehearsal.requests()[-1]["messages"][-1]["content"]
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

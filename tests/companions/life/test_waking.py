@@ -355,8 +355,9 @@ def test_while_a_reply_is_made_it_waits_with_what_it_wants_to_say(
     assert len(rehearsal.requests()) == 1
 
 
+@pytest.mark.parametrize("is_put_off", [False, True])
 def test_what_it_wanted_to_say_unasked_is_not_said_once_they_have_talked_meanwhile(
-    mira: Companion, rehearsal: RehearsalServer
+    mira: Companion, rehearsal: RehearsalServer, is_put_off: bool
 ) -> None:
     from companions.replies.lifecycle import start
 
@@ -366,7 +367,13 @@ def test_what_it_wanted_to_say_unasked_is_not_said_once_they_have_talked_meanwhi
     waking = ran(woken(mira, NOON, is_asked_for=False), NOON)
     assert (waking.state, waking.text) == ("waiting", "How was the funeral?")
     type(reply).objects.filter(pk=reply.pk).update(state="failed", ended_at=NOON)
-    waking = ran(waking, NOON + BUSY_DELAY)
+    if is_put_off:  # while another waking is under way, it does not count as begun
+        other = woken(mira, NOON, started_at=NOON)
+        Waking.objects.filter(pk=other.pk).update(look_at=NOON + LEASE_TIME)
+        waking = ran(waking, NOON + BUSY_DELAY)
+        assert (waking.state, waking.started_at) == ("waiting", None)
+        Waking.objects.filter(pk=other.pk).update(state="done", ended_at=NOON, look_at=None)
+    waking = ran(waking, NOON + 2 * BUSY_DELAY)
     assert (waking.outcome, waking.reason) == ("held", "talked_since")
     assert unprompted(mira) == []
 

@@ -166,3 +166,9 @@ def test_a_line_names_days_in_words_and_in_numbers(text: str, day: str) -> None:
 )
 def test_what_nobody_mentioned_is_made_up(text: str, is_so: bool) -> None:
     assert is_made_up(text, TALK, [], list(NAMES.values())) is is_so
+
+
+def test_who_says_that_they_will_has_promised() -> None:
+    talk = Talk([line(1, "Can you wake me at six?"), line(2, "Done: at six I'll wake you.")])
+    assert not is_made_up("I promised Emily to wake her at six.", talk, [], list(NAMES.values()))
+    assert is_made_up("Emily cried at six.", talk, [], list(NAMES.values()))

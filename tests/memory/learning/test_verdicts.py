@@ -243,8 +243,14 @@ def test_what_comes_from_no_line_is_not_kept(mira: Companion, had: Had, sources:
 def test_a_quote_stands_in_its_own_line_word_for_word(mira: Companion, had: Had) -> None:
     talk = had(mira, FIVE[0], FIVE[1])
     wrong = [learnt(TEA, 1, FIVE[1]), learnt(TEA, 1, "Nothing beats tea")]
-    assert outcomes(apply(mira, talk, *wrong)) == [("stopped", "no_quote"), ("stopped", "misquoted")]
+    assert outcomes(apply(mira, talk, *wrong)) == [("stopped", "misquoted")] * 2
     assert facts(mira) == []
+
+
+def test_a_quote_from_another_line_counts_once_it_is_read_so(mira: Companion, had: Had) -> None:
+    talk = had(mira, FIVE[0], FIVE[1])
+    apply(mira, talk, learnt(TEA, 1, FIVE[1]), read={0: "yes"})
+    assert Memory.objects.get(text=TEA).sources.get().text == FIVE[1]
 
 
 @pytest.mark.parametrize("said", ["My PIN is 4711.", "My password is hunter2", "我的密码是abc123"])
