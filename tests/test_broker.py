@@ -66,3 +66,21 @@ def test_a_redis_that_goes_away_while_a_task_is_in_work_does_not_end_the_worker(
 
 def test_kiths_worker_comes_to_redis_that_way() -> None:
     assert kith.conf.broker_transport == settings.CELERY_BROKER_TRANSPORT == "config.broker:Transport"
+
+
+def test_kith_looks_for_redis_until_it_is_back() -> None:
+    tries = 0
+
+    def count(error: Exception, interval: float) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 200:
+            raise LookupError
+
+    with (
+        kith.connection_for_read(f"redis://127.0.0.1:{find_free_port()}/0") as connection,
+        pytest.raises(LookupError),
+    ):
+        connection.ensure_connection(
+            count, kith.conf.broker_connection_max_retries, interval_start=0, interval_step=0
+        )

@@ -121,6 +121,6 @@ def test_no_key_that_an_address_holds_is_logged(client: Client, db: None) -> Non
 def test_no_password_that_a_models_address_holds_is_logged(db: None) -> None:
     error = ProviderRefused(f"Wrong: {SAID}")
     with capture_logs() as lines:
-        note_failure("https://kith:hunter2@models.example/v1", "m", error, timezone.now(), None)
-    assert [line["host"] for line in lines] == ["models.example"]
+        note_failure("https://kith:hunter2@models.example:8443/v1", "m", error, timezone.now(), None)
+    assert [line["host"] for line in lines] == ["models.example:8443"]
     assert not re.search(f"hunter2|{SAID}", str(lines))

@@ -39,7 +39,9 @@ WORDS: dict[str, dict[str, Any]] = {
         "theirs": "Robin 想去看冬天的海。",
     },
 }
-STEPS = [{"name": name, "arguments": {}, "result": {}} for name in ("set_timer", "note", "recall")]
+STEPS = [
+    {"round": 1, "name": name, "arguments": {}, "result": {}} for name in ("set_timer", "note", "recall")
+]
 
 ENDS: list[dict[str, Any]] = [
     {"outcome": "silent"},

@@ -105,7 +105,7 @@ def note_failure(place: str, model: str, error: ProviderError, now: datetime, us
     else:
         failed = Provider.objects.filter(Q(base_url=place) | ~Q(engine_file=""), model=model)
         # Not what the server said, which may quote the prompt; an address may hold a password.
-        host = urlsplit(place).hostname
+        host = urlsplit(place).netloc.rpartition("@")[2]
         log.warning(
             "provider_failed", host=host, model=model, failure=failure.value, status=error.status or None
         )

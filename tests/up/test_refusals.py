@@ -7,9 +7,11 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pip
 import pytest
+from django.db import connection
 
 from config.up.install import InstallError, require_python
 from config.up.ports import find_free_port
@@ -104,6 +106,37 @@ def test_a_redis_that_does_not_answer(tmp_path: Path) -> None:
     )
     assert line.startswith("REDIS_URL (127.0.0.1:")
     assert "secret" not in line
+
+
+def prepare(home: Path, database: str) -> str:
+    """The last line that `config.up.prepare` says, without `make up` around it, before it gives up."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "config.up.prepare"],
+        env=os.environ | {"KITH_HOME": str(home), "DATABASE_URL": database},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 1
+    assert "secret" not in ended.stderr
+    return ended.stderr.splitlines()[-1]
+
+
+def test_a_database_of_ones_own_that_cannot_be_prepared_is_told_as_such(tmp_path: Path) -> None:
+    line = prepare(tmp_path, f"postgresql://kith:secret@127.0.0.1:{find_free_port()}/kith")
+    assert line.startswith("DATABASE_URL (127.0.0.1:")
+    assert "does not answer" in line
+
+
+@pytest.mark.django_db
+def test_a_database_that_fails_while_it_is_prepared_is_told_as_such(tmp_path: Path) -> None:
+    address = urlsplit(os.environ["DATABASE_URL"])._replace(
+        path=f"/{connection.settings_dict['NAME']}", query="options=-c%20lock_timeout%3D1ms"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE django_migrations")
+        line = prepare(tmp_path, address.geturl())
+    assert line == "the database failed: canceling statement due to lock timeout"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import os
 import signal
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -25,7 +26,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.migrations.loader import MigrationLoader
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -34,7 +35,7 @@ from config.http import static_files
 from config.up.database import create_database
 from config.up.home import DISK_IS_FULL, cannot_write, load_secrets
 from config.up.processes import die_with_parent
-from config.up.stores import embedded_postgres
+from config.up.stores import embedded_postgres, first_line, require_database
 from config.up.terminal import UpError, say
 from database.encryption import DecryptionError, decrypt
 from providers.embedding.minilm import MiniLM
@@ -183,18 +184,8 @@ def ask_for_mind() -> None:
         say(f"Which model? Operators can choose one at {settings.KITH_URL}/admin/mind/")
 
 
-def main(arguments: list[str]) -> None:
-    """Run the steps in their order. A setting that cannot be used ends the process with the sentence about it."""
-    parser = argparse.ArgumentParser(prog="config.up.prepare")
-    parser.add_argument("--postgres-port", type=int, help="where the embedded Postgres is, if it is used")
-    port: int | None = parser.parse_args(arguments).postgres_port
-    try:
-        django.setup()
-        if port is not None:
-            home = Path(os.environ["KITH_HOME"])
-            create_database(embedded_postgres(home, port, load_secrets(home)))
-    except (ImproperlyConfigured, UpError) as error:
-        sys.exit(str(error))
+def prepare() -> None:
+    """Run the steps in their order."""
     gc.freeze()  # spares the collector what is imported: migrations create and drop thousands of models
     refuse_newer_tables()
     with collect_static():
@@ -206,6 +197,26 @@ def main(arguments: list[str]) -> None:
     warn_of_lost_key()
     start_engines()
     ask_for_mind()
+
+
+def main(arguments: list[str]) -> None:
+    """Prepare Kith. A setting that cannot be used ends the process with the sentence about it."""
+    parser = argparse.ArgumentParser(prog="config.up.prepare")
+    parser.add_argument("--postgres-port", type=int, help="where the embedded Postgres is, if it is used")
+    port: int | None = parser.parse_args(arguments).postgres_port
+    try:
+        django.setup()
+        if port is not None:
+            home = Path(os.environ["KITH_HOME"])
+            create_database(embedded_postgres(home, port, load_secrets(home)))
+        elif address := os.environ.get("DATABASE_URL"):
+            require_database(address)
+        prepare()
+    except (ImproperlyConfigured, UpError) as error:
+        sys.exit(str(error))
+    except OperationalError as error:  # for example because the disk is full, which a hint follows
+        traceback.print_exc()
+        sys.exit(f"the database failed: {first_line(error)}")
 
 
 if __name__ == "__main__":

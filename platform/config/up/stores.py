@@ -133,7 +133,7 @@ def require_database(address: str) -> None:
             " as a superuser."
         ) from error
     except psycopg.Error as error:
-        raise UpError(f"DATABASE_URL ({place}) does not answer: {_first_line(error)}") from error
+        raise UpError(f"DATABASE_URL ({place}) does not answer: {first_line(error)}") from error
 
 
 def require_redis(address: str) -> None:
@@ -146,7 +146,7 @@ def require_redis(address: str) -> None:
         ) as client:
             client.ping()
     except (redis.RedisError, ValueError, OSError) as error:
-        raise UpError(f"REDIS_URL ({_place(address)}) does not answer: {_first_line(error)}") from error
+        raise UpError(f"REDIS_URL ({_place(address)}) does not answer: {first_line(error)}") from error
 
 
 def _place(address: str) -> str:
@@ -154,5 +154,6 @@ def _place(address: str) -> str:
     return urlsplit(address).netloc.rpartition("@")[2] or "no host in it"
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """Return the first line of the error's message, or the name of its class if it has none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
