@@ -229,8 +229,13 @@ def change_life_settings(request: SignedInRequest, companion_id: UUID, body: Lif
     summary="Mark what a companion said as read",
 )
 def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Status[None]:
-    now = timezone.now()
-    outreach.mark_read(get_companion(request.user, companion_id), min(body.until or now, now))
+    until = now = timezone.now()
+    if (
+        body.until
+    ):  # the API cuts the times that it returns to milliseconds: this one stands for the whole of its own
+        milliseconds = body.until.microsecond // 1000
+        until = min(body.until.replace(microsecond=milliseconds * 1000 + 999), now)
+    outreach.mark_read(get_companion(request.user, companion_id), until)
     return Status(204, None)
 
 
