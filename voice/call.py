@@ -281,7 +281,7 @@ async def _transcribe(companion: Companion, utterance: Utterance, sound: Sound) 
             await asyncio.sleep(RETRY_SECONDS)
             return await ask()
     except HearingError as error:
-        if error.code in WITHOUT_WORDS:
+        if error.code in (*WITHOUT_WORDS, "no_transcription"):
             raise
         detail = _("Kith could not listen to this. Say it again in a moment, or write it in the talk.")
         raise HearingError(error.code, detail, error.status) from error

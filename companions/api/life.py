@@ -7,7 +7,7 @@ from uuid import UUID
 from django.http import Http404
 from django.utils import timezone
 from ninja import Field, Router, Schema, Status
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 from accounts.authentication import SignedInRequest
 from companions.access import get_companion, get_notice
@@ -129,6 +129,18 @@ def list_inner_state_revisions(request: SignedInRequest, companion_id: UUID, que
     return list_rows(states, "made_at", query)
 
 
+def _check_local(at: time) -> time:
+    if at.tzinfo:
+        raise ValueError("has an offset, but is in the user's time zone")
+    return at
+
+
+# The format `time` of JSON Schema has an offset.
+LocalTime = Annotated[
+    time, AfterValidator(_check_local), WithJsonSchema({"format": "time-local", "type": "string"})
+]
+
+
 class LifeOut(Schema):
     """Whether a companion is active between conversations, and when and how it may contact its user; local times."""
 
@@ -136,21 +148,12 @@ class LifeOut(Schema):
     reaches_out: bool = Field(description="Whether the companion may write first.")
     is_muted: bool
     most_a_day: int
-    quiet_from: time
-    quiet_until: time
-    sleeps_from: time
-    sleeps_until: time
+    quiet_from: LocalTime
+    quiet_until: LocalTime
+    sleeps_from: LocalTime
+    sleeps_until: LocalTime
     by_email: bool
     by_push: bool
-
-
-def _check_local(at: time) -> time:
-    if at.tzinfo:
-        raise ValueError("has an offset, but is in the user's time zone")
-    return at
-
-
-LocalTime = Annotated[time, AfterValidator(_check_local)]
 
 
 class LifePatch(Schema):
@@ -226,8 +229,13 @@ def change_life_settings(request: SignedInRequest, companion_id: UUID, body: Lif
     summary="Mark what a companion said as read",
 )
 def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Status[None]:
-    now = timezone.now()
-    outreach.mark_read(get_companion(request.user, companion_id), min(body.until or now, now))
+    until = now = timezone.now()
+    if (
+        body.until
+    ):  # the API cuts the times that it returns to milliseconds: this one stands for the whole of its own
+        milliseconds = body.until.microsecond // 1000
+        until = min(body.until.replace(microsecond=milliseconds * 1000 + 999), now)
+    outreach.mark_read(get_companion(request.user, companion_id), until)
     return Status(204, None)
 
 

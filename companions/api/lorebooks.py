@@ -132,7 +132,7 @@ def replace_lorebook(request: SignedInRequest, lorebook_id: UUID, body: Lorebook
     summary="Delete a lorebook with its entries",
 )
 def delete_lorebook(request: SignedInRequest, lorebook_id: UUID) -> Status[None]:
-    access.get_lorebook(request.user, lorebook_id).delete()
+    editing.delete_book(access.get_lorebook(request.user, lorebook_id))
     return Status(204, None)
 
 

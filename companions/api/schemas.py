@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import QuerySet, TextChoices
 from ninja import Field, Schema
 from ninja.params import functions as P
-from pydantic import AfterValidator, AwareDatetime, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, StringConstraints, WithJsonSchema
 
 from accounts.models import User
 from companions.events import render_recalled
@@ -29,13 +29,20 @@ def _check_filled(text: str) -> str:
     return text
 
 
+def _refuse_seconds(at: object) -> object:
+    """Refuse a number, which Pydantic takes as seconds since 1970, even in a text such as 20261130."""
+    if ":" not in str(at):
+        raise ValueError("is no ISO 8601 time with a time zone, such as 2026-04-10T09:00:00Z")
+    return at
+
+
 def _check_timestamp(at: datetime) -> datetime:
     if not is_moment(at):
         raise ValueError(f"lies outside the years {FIRST_YEAR} to {LAST_YEAR}")
     return at.astimezone(UTC)  # PostgreSQL refuses an offset such as +23:59
 
 
-Timestamp = Annotated[AwareDatetime, AfterValidator(_check_timestamp)]
+Timestamp = Annotated[AwareDatetime, BeforeValidator(_refuse_seconds), AfterValidator(_check_timestamp)]
 Text = Annotated[str, AfterValidator(check_storable)]
 FilledText = Annotated[str, AfterValidator(check_storable), AfterValidator(_check_filled)]
 ClientId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(check_storable)]

@@ -159,6 +159,12 @@ def replace_book(
         require_room(kept.user)
 
 
+def delete_book(book: Lorebook) -> None:
+    """Delete the book with its entries; as in `replace_book`, its own row is locked first."""
+    with transaction.atomic():
+        Lorebook.objects.select_for_update().get(pk=book.pk).delete()
+
+
 def add_entry(book: Lorebook, data: Mapping[str, Any]) -> LoreEntry:
     """Append an entry to the book. Raise LoreError or LimitError."""
     check_entry(data)

@@ -152,7 +152,7 @@ def delete(request: SignedInRequest, companion_id: UUID, lorebook_id: UUID) -> H
     if request.method != "POST":
         context = {"companion": companion, "book": book, "count": book.entries.count()}
         return render(request, "lore/delete.html", context)
-    book.delete()
+    editing.delete_book(book)
     messages.success(request, _("The lorebook has been deleted."))
     return redirect("lore", companion_id)
 

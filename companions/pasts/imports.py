@@ -86,7 +86,7 @@ def begin(
     """
     held = hold(companion.pk)
     if held is None:
-        raise PastImportError("no_such_companion", _("You have no such companion."))
+        raise PastImportError("no_such_companion", _("You have no such companion."), 404)
     if not PastUpload.objects.select_for_update().filter(pk=upload.pk).exists():
         raise PastImportError(
             "no_such_past",

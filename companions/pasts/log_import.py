@@ -50,7 +50,7 @@ def import_log(companion: Companion, lines: Sequence[Line], now: datetime) -> Jo
     """
     locked = hold(companion.pk)
     if locked is None:
-        raise LogError("no_such_companion", _("You have no such companion."))
+        raise LogError("no_such_companion", _("You have no such companion."), 404)
     companion, new = locked, _select_new(locked, lines)
     require_room(companion, len(new))
     require_storage(companion.user, estimate_bytes(line.text for line in new))

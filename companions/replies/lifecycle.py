@@ -83,7 +83,7 @@ def start(
     check_text(text)
     locked = hold(companion.pk)
     if locked is None:
-        raise TextError("no_such_companion", _("You have no such companion."))
+        raise TextError("no_such_companion", _("You have no such companion."), 404)
     companion, conversation = locked, locked.conversation
     sent = Message.everywhere.filter(companion=companion, client_id=client_id)
     before = sent.first() if client_id else None

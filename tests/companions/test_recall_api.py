@@ -117,6 +117,8 @@ def test_a_recall_comes_page_by_page(as_alice: Api, path: str) -> None:
         {"as_of": "2024-05-02T00:00:00"},
         {"since": "0001-01-01T00:00:00Z"},
         {"until": "9999-12-31T23:59:59Z"},
+        {"until": 1767225600},
+        {"since": "20261130"},
         {"kinds": ["gossip"]},
         {"kinds": "fact"},
         {"speaker": "assistant"},

@@ -10,16 +10,22 @@ from functools import partial
 from typing import Any
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import DatabaseError, connections
 from django.test import Client
 
 from accounts.models import ModelCall, User
+from bench.common.past_files import sillytavern
+from cards.lorebooks import normalise_book
 from companions.deletion import delete_companion, delete_message
+from companions.errors import TextError
 from companions.life import inner_state, reflection
 from companions.life.inner_state import Feeling
 from companions.life.timers import timers
 from companions.life.wakings import waking
-from companions.models import Companion, InnerState, Message, Timer, Waking
+from companions.lore import editing
+from companions.models import Companion, InnerState, Lorebook, Message, Timer, Waking
+from companions.replies.lifecycle import start
 from memory.core_memory import set_slot
 from memory.models.core_memory import By
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
@@ -52,6 +58,7 @@ REFLECTION_POINTS = {
     "written": (faults.begins('UPDATE "companions_life" SET "reflect_attempts"'), 1),
 }
 PATIENCE = 60
+PAST = sillytavern([(True, "My cat hides under the stove.", None)])
 
 
 def beside(*deeds: Callable[[], object]) -> list["Future[None]"]:
@@ -251,10 +258,47 @@ def test_a_call_saved_while_its_account_is_deleted_goes_with_it(alice: User) -> 
     assert not ModelCall.objects.exists()
 
 
-def test_a_write_to_what_is_deleted_meanwhile_finds_nothing(mira: Companion, as_alice: Api) -> None:
+@pytest.mark.parametrize(
+    ("method", "path", "body", "code"),
+    [
+        ("PUT", "/slots/tea", {"text": "Likes tea."}, "not_found"),
+        ("POST", "/import/log", {"messages": []}, "no_such_companion"),
+        ("POST", "/import/past", PAST, "no_such_companion"),
+    ],
+)
+def test_a_write_to_what_is_deleted_meanwhile_finds_nothing(
+    mira: Companion, as_alice: Api, method: str, path: str, body: Any, code: str
+) -> None:
     with at((LOCKED, 1), partial(delete_companion, mira)):
-        answer = as_alice.call("PUT", f"/companions/{mira.pk}/slots/tea", {"text": "Likes tea."})
-    problem(answer, 404, "not_found")
+        where = f"/companions/{mira.pk}{path}"
+        if isinstance(body, bytes):
+            answer = as_alice.form(where, {"file": SimpleUploadedFile("past.jsonl", body)})
+        else:
+            answer = as_alice.call(method, where, body)
+    problem(answer, 404, code)
+
+
+def test_a_message_finds_no_companion_that_was_deleted_meanwhile(mira: Companion) -> None:
+    delete_companion(mira)
+    with pytest.raises(TextError) as refused:
+        start(mira, "Hello", None, NOW)
+    assert refused.value.status == 404
+
+
+def test_a_lorebook_deleted_while_it_is_replaced_is_gone(as_alice: Api, alice: User) -> None:
+    """Both lock the book before its entries, so neither is refused as a victim of a deadlock."""
+    book = editing.make_book(
+        alice, normalise_book({"entries": [{"keys": ["gate"], "content": "Shut."}]}), NOW
+    )
+    path, answers = f"/lorebooks/{book.pk}", []
+
+    def delete() -> None:
+        answers.append(Api(alice).call("DELETE", path).status_code)
+
+    with at((faults.begins('DELETE FROM "companions_loreentry"'), 1), delete):
+        replaced = as_alice.call("PUT", path, {"book": {"entries": []}})
+    assert (replaced.status_code, answers) == (200, [204])
+    assert not Lorebook.objects.exists()
 
 
 def test_a_version_whose_companion_is_deleted_meanwhile_is_not_restored(

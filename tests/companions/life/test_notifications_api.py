@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import User
 from companions.conversations.messages import open_session, say
-from companions.models import Companion, Life, Message
+from companions.models import Companion, Conversation, Life, Message
 from safety import notices
 from safety.models import Notice
 from tests.fixtures.rest import Api, problem
@@ -74,6 +74,15 @@ def test_what_was_said_is_unread_until_it_is_read(
     with django_assert_num_queries(2):  # the token, and the count
         assert as_alice.get("/unread").json() == {"total": 2, "companions": {str(mira.pk): 2}}
     assert as_alice.post(f"/companions/{mira.pk}/read", {}).status_code == 204
+    assert as_alice.get("/unread").json()["total"] == 0
+
+
+def test_a_message_is_read_by_its_time_as_the_api_gives_it(as_alice: Api, mira: Companion) -> None:
+    """Which is cut to milliseconds."""
+    wrote(mira, "One")
+    Conversation.objects.update(read_until="2026-05-05T09:00:00Z")
+    Message.objects.update(said_at="2026-05-05T10:00:00.006921Z")
+    as_alice.post(f"/companions/{mira.pk}/read", {"until": "2026-05-05T10:00:00.006Z"})
     assert as_alice.get("/unread").json()["total"] == 0
 
 

@@ -20,7 +20,7 @@ from providers.sound import read, wav
 from safety.models import ContinuousUse
 from tests.companions.everywhere import keys_with, tables_with
 from tests.fixtures.rehearsal import RehearsalServer
-from tests.fixtures.sound import hum
+from tests.fixtures.sound import NO_TRANSCRIPTION, hum
 from tests.fixtures.turns import Socket, bearer, connected
 from tests.voice.call.calls import ENDINGS, calling, say
 from tests.voice.recordings import hears
@@ -143,6 +143,16 @@ async def test_a_noise_without_words_is_nothing_and_is_not_kept(
     assert not await Message.objects.aexists()
     assert not await Recording.objects.aexists()
     assert not await StoredFile.objects.aexists()
+
+
+async def test_where_no_transcription_is_connected_it_is_not_asked_for_again(
+    alice: User, mira: Companion, settings: Any
+) -> None:
+    settings.TRANSCRIPTION = dict(NO_TRANSCRIPTION)
+    async with calling(alice, mira) as call:
+        await say(call, "one")
+        error = await call.frame(20)
+        assert (error["code"], "again" in error["detail"]) == ("no_transcription", False)
 
 
 async def test_where_nobody_listens_it_is_told_and_the_call_goes_on(
