@@ -162,7 +162,8 @@ def replace_book(
 def delete_book(book: Lorebook) -> None:
     """Delete the book with its entries; as in `replace_book`, its own row is locked first."""
     with transaction.atomic():
-        Lorebook.objects.select_for_update().get(pk=book.pk).delete()
+        if locked := Lorebook.objects.select_for_update().filter(pk=book.pk).first():
+            locked.delete()
 
 
 def add_entry(book: Lorebook, data: Mapping[str, Any]) -> LoreEntry:
