@@ -29,6 +29,14 @@ document.addEventListener("keydown", (event) => {
   menu.querySelector("summary").focus();
 });
 
+// Safari leaves Escape to a search field, even to an empty one, and the dialog around it would stay open.
+document.addEventListener("keydown", (event) => {
+  const { key, target, isComposing } = event;
+  if (key !== "Escape" || isComposing || target.value || !target.matches?.("dialog input[type=search]")) return;
+  event.preventDefault(); // it closes this, and stops no answer
+  target.closest("dialog").close();
+});
+
 // A menu closes when the keyboard leaves it.
 document.addEventListener("focusout", ({ target, relatedTarget }) => {
   const menu = target.closest?.("details.menu[open]");

@@ -44,6 +44,20 @@ def key(page: Page) -> str:
     return page.url.split("/companions/")[1].split("/")[0]
 
 
+def test_escape_closes_the_search_where_the_browser_leaves_it_to_the_field(person: Person) -> None:
+    """Safari does; an event that the browser has not made does nothing by itself in Chromium either."""
+    person.make_companion()
+    person.page.locator("#search-talk").click()
+    field = person.page.locator("dialog[open] #q")
+    escape = {"key": "Escape", "bubbles": True, "cancelable": True}
+    field.fill("train")
+    field.dispatch_event("keydown", escape)  # first, it empties the field
+    expect(field).to_be_visible()
+    field.fill("")
+    field.dispatch_event("keydown", escape)
+    expect(person.page.locator("dialog[open]")).to_have_count(0)
+
+
 def test_in_a_talk_the_focus_stays_with_what_is_worked_at(person: Person, live: Live) -> None:
     person.make_companion()
     page = person.page

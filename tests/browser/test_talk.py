@@ -110,6 +110,8 @@ def test_the_draft_outlives_a_reload(person: Person) -> None:
     person.page.locator("#message").fill("I was just about to say")
     person.page.reload()
     expect(person.page.locator("#message")).to_have_value("I was just about to say")
+    # WebKit empties a form with `autocomplete="off"` when one comes back to its page
+    assert person.page.locator("#composer").evaluate("form => form.autocomplete") == "on"
 
 
 def test_a_pasted_text_that_is_too_long_is_not_cut_in_silence(person: Person) -> None:

@@ -20,6 +20,8 @@ POLICY = {
 
 
 class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
+    empty_value_display = "–"  # as Kith's own columns show it
+
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the list, built lazily: every page has it in its context, but few show it."""
         return cast(list[Any], SimpleLazyObject(partial(super().get_app_list, request, app_label)))
