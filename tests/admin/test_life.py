@@ -41,6 +41,7 @@ def test_every_state_is_named_in_the_operators_language(desk: Client, scene: Sce
 
 
 def test_a_failed_waking_is_tried_again_on_record(desk: Client, scene: Scene, alice: User) -> None:
+    Waking.objects.update(attempts=8)
     waking = Waking.objects.get()
     assert "Done for 1." in act(desk, waking, "again")
     waking.refresh_from_db()

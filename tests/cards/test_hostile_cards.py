@@ -76,6 +76,7 @@ LIES = {
     "half a card": says(CARD, size=100),
     "a card that is too deep": says(f'{{"name": "x", "first_mes": {"[" * 100}{"]" * 100}}}'),
     "a page for a picture": says(CARD, picture=5, more="<svg>"),
+    "a sound for a picture": says(CARD, picture=4, more="OggS"),
     "a picture that is not there": says(CARD, picture=5),
     "a picture of less than nothing": says(CARD, picture=-5),
     "a page for an asset": says(CARD, assets=ASSET % 5, more="<svg>"),

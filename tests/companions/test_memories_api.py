@@ -13,6 +13,8 @@ from tests.fixtures.rest import Api, problem
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("module_mira")]
 
+DOCUMENT = {"title": "Tea", "text": "How to make it."}
+
 
 @pytest.fixture
 def path(mira: Companion) -> str:
@@ -47,6 +49,17 @@ def test_a_fact_is_added_corrected_pinned_and_listed(as_alice: Api, path: str) -
     assert changed.json() | {"text": "Alice is allergic to peanuts.", "is_pinned": True} == changed.json()
     listed = as_alice.get(f"{path}/memories").json()
     assert [one["text"] for one in listed["items"]] == ["Alice is allergic to peanuts."]
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [("memories", {"text": "Tea."}), ("timers", {"schedule": "1d"}), ("documents", DOCUMENT)],
+)
+def test_a_key_belongs_to_one_companion(as_alice: Api, path: str, what: str, body: dict) -> None:
+    other, key = as_alice.post("/companions", {"name": "Juno"}).json()["id"], {"Idempotency-Key": "1"}
+    places = (path, f"/companions/{other}", path)
+    made = [as_alice.post(f"{place}/{what}", body, **key).json()["id"] for place in places]
+    assert made[0] == made[2] != made[1]
 
 
 def test_the_list_asks_a_fixed_number_of_queries(

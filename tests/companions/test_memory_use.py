@@ -217,6 +217,10 @@ def test_a_mood_goes_from_memories_to_the_mood_and_back(mira: Companion, fact: M
     end(first)
     state = get_newest(mira.pk)
     assert load_session_mood(first.message.session_id, state, NOW) == pytest.approx(0.45)
+    mine = Message.everywhere.filter(pk=first.message.pk)
+    mine.update(is_asleep=True)
+    assert load_session_mood(first.message.session_id, state, NOW) == 0
+    mine.update(is_asleep=False)
     second = asked(mira, "And the lake?", NOW + timedelta(minutes=1))
     assert second.mood == pytest.approx(0.45, abs=0.01)
     end(second, now=NOW + timedelta(minutes=1))

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from companions.memories.reasons import describe_reasons
-from companions.models import Companion, Prompt
+from companions.models import Companion, Message, Prompt
 from companions.pasts.log_import import Line, import_log
 from jobs.background import in_thread
 from memory.admin.absence import Absence, explain_absences, list_left_out
@@ -152,6 +152,8 @@ async def test_a_message_is_read_with_the_talk_that_it_leans_on(
     reasons = [one.reasons for one in recall.found.all()]
     assert all(one["with_talk"] for one in reasons)
     assert "understood from what was said before" in describe_reasons(reasons[0], "Lena")
+    await in_thread(lambda: Message.objects.filter(text="Lena writes so rarely.").update(is_hidden=True))
+    assert "Lena builds" not in remembered(await say(as_alice, mira, "How is she?"))
 
 
 @pytest.mark.parametrize(

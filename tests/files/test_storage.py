@@ -296,6 +296,12 @@ def test_more_than_one_call_can_take_are_parted(s3: S3Server) -> None:
     assert [method for method, _path in s3.requests] == ["POST", "POST"]
 
 
+def test_what_the_server_did_not_delete_is_not_taken_for_deleted(s3: S3Server) -> None:
+    s3.fail("refused", "POST")
+    with pytest.raises(StorageAwayError):
+        private().remove(["speech/00/1"])
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_storage_that_is_away_keeps_nobody_from_deleting(
     alice: User, mira: Companion, away: Callable[[], None]

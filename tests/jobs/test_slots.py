@@ -85,6 +85,15 @@ def test_what_waited_follows_also_a_task_that_failed(monkeypatch: pytest.MonkeyP
     assert enqueued == [(tasks.close_session.name, ID)]
 
 
+def test_what_has_had_its_turn_since_is_not_passed_on() -> None:
+    slots = Slots[int](1)
+    with slots.take(1), slots.take(2):
+        pass
+    with slots.take(2):
+        pass
+    assert slots.pop_missed() == []
+
+
 def test_whoever_has_the_fewest_slots_is_next() -> None:
     slots = Slots[int](2)
     with slots.take(1, "Alice"):

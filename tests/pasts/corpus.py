@@ -455,6 +455,13 @@ def sillytavern_cases() -> Iterator[tuple[str, Case]]:
         yield f"SillyTavern {name}", Case("sillytavern", make, found)
     edited = [{**line, "swipe_id": 7} if "swipes" in line else line for line in lines]
     yield "SillyTavern with a lost swipe", Case("sillytavern", lambda: jsonl(edited), found)
+    before = [
+        {**line, "swipes": [line["swipes"][0], "As it was.", *line["swipes"][2:]]}
+        if "swipes" in line
+        else line
+        for line in lines
+    ]
+    yield "SillyTavern with an edited answer", Case("sillytavern", lambda: jsonl(before), found)
     yield (
         "SillyTavern, two chats in one file",
         Case("sillytavern", lambda: jsonl(lines + lines), found, pasts=2),

@@ -11,6 +11,7 @@ from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
 from companions.deletion import delete_companion, delete_message
 from companions.models import Companion, Message
+from companions.replies.lifecycle import start
 from memory.documents.gists import Gists
 from memory.learning.answers import Diary, Digest, Facts, Reflection, Understanding
 from providers.chat.completion import MAX_CHARACTERS
@@ -352,11 +353,12 @@ def test_a_call_is_charged_even_if_its_companion_is_deleted_meanwhile(
     rehearsal: RehearsalServer, alice: User, mira: Companion
 ) -> None:
     rehearsal.script({"answer": WHOLE, "task": "digest"})
-    with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+    reply = start(mira, "Hello", None, timezone.now(), at_once=False).reply
+    with charged(Payer(alice.pk, mira.pk, reply.pk), ModelCall.Purpose.LEARNING) as charge:
         came("digest")
         delete_companion(mira)
     [call] = ModelCall.objects.owned_by(alice)
-    assert (charge.calls, call.companion_id) == ([call], None)
+    assert (charge.calls, call.companion_id, call.reply_id) == ([call], None, None)
     assert call.prompt_tokens > 0
 
 

@@ -93,10 +93,24 @@ def test_the_page_names_the_engine_and_its_licence(
     assert "has agreed" in page
 
 
-def test_another_recording_to_imitate_is_another_sound() -> None:
+def test_another_recording_to_imitate_and_any_other_request_is_another_sound() -> None:
     engine = get_engine()
     assert engine is not None
     voice = VoiceSettings(engine, "", 1.0, "en", StoredFile(sha256="a" * 64), "")
     request = SpeechRequest("Good evening.")
     other = replace(voice, reference=StoredFile(sha256="b" * 64))
-    assert voice.digest(request) == replace(voice).digest(request) != other.digest(request)
+    changed = {
+        "text": "Night.",
+        "voice": "a",
+        "language": "zh-hans",
+        "speed": 2.0,
+        "emotion": "sad",
+        "intensity": 0.5,
+    }
+    requests = [replace(request, **{name: value}) for name, value in changed.items()]  # type: ignore[arg-type]
+    digests = [
+        other.digest(request),
+        *map(voice.digest, [request, replace(request, reference_text="a"), *requests]),
+    ]
+    assert len({*digests}) == len(digests)
+    assert voice.digest(request) == replace(voice).digest(request)

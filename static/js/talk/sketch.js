@@ -31,7 +31,7 @@ const INLINE =
 const TAGS = ["code", "strong", "s", "em", "a"]; // of its groups
 const MAX_CELLS = 5000; // of a table, which is drawn anew with each piece
 const MAX_BLOCK = 20_000; // characters, as on the server; a longer one stays as it was written, too
-const MAX_DEPTH = 8; // of quotations, lists and emphasis in each other; what is deeper stays as it was written
+const MAX_DEPTH = 8; // of quotations and lists in each other; what is deeper stays as it was written
 
 export function showSketch(element, text) {
   const fresh = make("div", text.length > MAX_BLOCK ? [make("p", [text])] : readBlocks(text.replace(UNCLEAR, "").split("\n")));
@@ -151,12 +151,13 @@ function isInterrupting(line) {
   return INTERRUPTING.some((begins) => begins.test(line));
 }
 
-function readInline(text, depth = 0) {
+// Return the nodes of the text. No kind of emphasis holds another of its own kind, so none goes deep.
+function readInline(text) {
   const group = TAGS.length + 1;
   return text.split(INLINE).flatMap((part, at) => {
     if (!part) return [];
     const tag = TAGS[(at % group) - 1];
-    if (tag) return [make(tag, tag === "code" || depth > MAX_DEPTH ? [part] : readInline(part, depth + 1))];
+    if (tag) return [make(tag, tag === "code" ? [part] : readInline(part))];
     return part.split("\n").flatMap((line, number) => (number ? [make("br"), line] : [line])).filter((node) => node !== "");
   });
 }

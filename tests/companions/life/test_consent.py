@@ -177,6 +177,9 @@ def test_the_past_is_read_from_rows(
             ),
             at,
         )
+    Message.objects.filter(waking__is_asked_for=False).update(
+        is_asleep=True
+    )  # its branch is not chosen any more
     with django_assert_num_queries(2):
         assert load_outreach(juno) == Outreach(
             "50", NOON - timedelta(minutes=50), [NOON - timedelta(minutes=30)]

@@ -96,8 +96,8 @@ def test_the_log_tells_once_and_not_each_day_that_nothing_came(mira: Companion, 
 def test_it_wakes_so_often_in_the_persons_day_and_then_no_more(mira: Companion, settings: Any) -> None:
     settings.LIFE_WAKINGS_PER_DAY = 2
     midnight = NOON + 12 * HOUR  # in Berlin
-    for at in (NOON - 13 * HOUR, NOON, NOON + HOUR):  # the first yesterday
-        assert reason(woken(mira, at), at) == ""
+    for at in (NOON - 13 * HOUR, NOON, NOON + HOUR):  # the first yesterday; all were begun by a dead worker
+        assert reason(woken(mira, at, started_at=at), at) == ""
     assert reason(woken(mira, NOON + 2 * HOUR), NOON + 2 * HOUR) == "too_many_a_day"
     assert reason(woken(mira, midnight), midnight) == ""
 

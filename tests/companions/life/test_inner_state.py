@@ -42,6 +42,8 @@ def test_a_new_companion_begins_with_feelings_of_its_own(alice: User) -> None:
     assert "bees" not in begun.text
     assert "Hello, you!" in begun.text
     assert (begun.emotion, begun.valence > 0) == (Emotion.HAPPY, True)
+    other = made(alice, greeting="Hello.", alternate_greetings=["Who is there?"], first_greeting=1)
+    assert "Who is there?" in InnerState.objects.get(companion=other).text
 
 
 @pytest.mark.parametrize(

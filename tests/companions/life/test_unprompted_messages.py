@@ -270,9 +270,11 @@ def test_what_is_said_in_a_long_absence_stays_out_of_the_talk_on_coming_back(
     say(mira, "Good night.", at=NOON)
     Session.objects.filter(companion=mira).update(ended_at=NOON)
     for day in days:
+        Session.objects.filter(ended_at=None).update(scratch="To ask about the trams.")
         waking = ran(woken(mira, NOON + timedelta(days=day)), NOON + timedelta(days=day))
     now = NOON + timedelta(days=days[-1] + 1)
     assert [message.waking for message in open_session(mira.conversation, now).messages.all()] == [waking]
+    assert not Session.objects.exclude(ended_at=None).exclude(scratch="").exists()
     say(mira, "I am back.", at=now)
     assert open_session(mira.conversation, now).messages.count() == 2
 

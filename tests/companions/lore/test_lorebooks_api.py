@@ -96,6 +96,7 @@ def test_lorebooks_and_cards_have_bounded_room(as_alice: Api, mira: Companion, s
         with transaction.atomic(), pytest.raises(LimitError, match="no_room"):
             write()
     problem(as_alice.post("/lorebooks", book(ENTRY | {"content": "x" * 1_500})), 409, "no_room")
+    problem(as_alice.call("PUT", f"/lorebooks/{kept.pk}", book(larger)), 409, "no_room")
     assert [len(one.data["content"]) for one in LoreEntry.objects.all()] == [500]
     assert mira.user.card_uploads.count() == 1
 

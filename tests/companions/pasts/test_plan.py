@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from companions.pasts.plan import MIN_STEP, Choice, plan_messages, spread_times
+from companions.pasts.plan import MIN_STEP, SESSION_MESSAGES, Choice, plan_messages, spread_times
 from pasts.past import Past, PastMessage
 
 BEFORE = datetime(2024, 1, 1, tzinfo=UTC)
@@ -44,13 +44,20 @@ def test_what_says_nothing_is_left_out_and_what_follows_it_stays_in_its_place() 
         message("1", None, "Hello.", THEN),
         message("2", "1", "  ", THEN + SECOND),
         message("3", "2", "I am here.", THEN + MINUTE),
-        message("4", "2", "I was here.", THEN + MINUTE),
+        message("4", "2", "I was here.", THEN - MINUTE),
     )
     past = Past(title="", messages=said, leaf="3")
     plan = plan_messages([past], Choice(), before=BEFORE, now=NOW, most_characters=100)
     first, chosen, other = plan.messages
     assert (plan.empty, chosen.follows, other.follows, other.beside) == (1, first.key, first.key, chosen.key)
-    assert (chosen.is_chosen, other.is_chosen) == (True, False)
+    assert (chosen.is_chosen, other.is_chosen, other.at) == (True, False, THEN + MIN_STEP)
+
+
+def test_a_talk_without_a_pause_has_sessions_all_the_same() -> None:
+    said = (message(f"{n}", f"{n - 1}", f"{n}", THEN + n * SECOND) for n in range(SESSION_MESSAGES + 1))
+    past = Past(title="", messages=tuple(said), leaf=None)
+    plan = plan_messages([past], Choice(), before=BEFORE, now=NOW, most_characters=100)
+    assert [session.messages for session in plan.sessions] == [SESSION_MESSAGES, 1]
 
 
 def test_talks_without_times_lie_in_their_order_before_the_first_message() -> None:

@@ -71,6 +71,7 @@ def test_pages_come_at_once_as_far_as_they_fit_and_the_rest_is_named(
     turn = turn_of(mira)
     several = use(turn, "look_up", document="The coast", pages=[4, 2, 40, 7])
     assert [*numbers(several["pages"]), *several["not_shown"]] == [4, 2, 40, 7]
+    assert coast.pk in turn.shown_ids
     settings.CONTEXT_TOKENS = 64_000
     six = use(turn, "look_up", document="The coast", pages=[6, 5, 4, 3, 2, 1])
     assert numbers(six["pages"]) == [6, 5, 4, 3, 2, 1]

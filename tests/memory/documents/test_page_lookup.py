@@ -67,6 +67,7 @@ def test_what_is_kept_from_models_comes_to_its_owner_alone(given: Give, mira: Co
     question = "Who lost the brass telescope?"
     assert hidden not in [one.page for one in look_up(mira.pk, asks(mira, question))]
     assert look_up(mira.pk, asks(mira, question, with_private=True))[0].page == hidden
+    assert [page.number for page in find_pages(mira.pk, document.title, [1, 2])] == [2]
 
 
 def test_anothers_pages_are_never_looked_up(given: Give, tian: Companion) -> None:
