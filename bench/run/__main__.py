@@ -33,7 +33,7 @@ RATE = 20
 RATES = (40, 60, 80, 100, 150, 200, 250, 300, 400)
 STREAM_SECONDS = 20.0
 STEP_SECONDS = 5.0
-START_SECONDS = 45.0  # 200 turns begin meanwhile, each taking a tenth of a second of one core
+START_SECONDS = 90.0  # 200 turns begin meanwhile, each taking up to a quarter of a second of one core
 EMBEDDED = 600
 SEED = 20
 

@@ -148,6 +148,27 @@ def test_the_settings_say_what_stands_in_the_way_and_ask_for_nothing(person: Per
     expect(button).to_be_hidden()
 
 
+SUBSCRIBED = """
+Object.defineProperty(Notification, "permission", { get: () => "granted" });
+const endpoint = "https://push.example.org/1";
+const unsubscribe = async () => { document.cookie = "unsubscribed=yes; path=/"; };
+PushManager.prototype.getSubscription = async () => ({ endpoint, toJSON: () => ({ endpoint, keys: {} }), unsubscribe });
+"""
+
+
+@pytest.mark.usefixtures("worker")
+def test_a_browser_that_notifies_is_told_to_kith_again_and_stops_with_signing_out(
+    person: Person, page: Page
+) -> None:
+    page.add_init_script(SUBSCRIBED)
+    with page.expect_request("**/notifications/subscribe/") as again:
+        person.visit("/settings/")
+    assert "push.example.org" in (again.value.post_data or "")
+    page.locator("form[data-forgets]").get_by_role("button", name="Sign out").click()
+    expect(page.locator("[data-push]")).to_have_count(0)
+    assert "unsubscribed" in {cookie.get("name") for cookie in page.context.cookies()}
+
+
 LONG = "document.dispatchEvent(new CustomEvent('answer-done', { detail: { seconds: 30 } }))"
 QUICK = LONG.replace("30", "3")
 

@@ -24,6 +24,7 @@ from memory.emotion import Emotion
 from memory.models import Recalled, Revision
 from memory.models.core_memory import By
 from memory.store import keep_fact
+from memory.threads import open_thread
 from providers.chat.sampling import Sampling
 from providers.selection import Preference, get_provider, preferring
 from providers.tokens import estimate, estimate_messages
@@ -163,6 +164,17 @@ def test_a_long_message_does_not_keep_out_what_was_said_before(mira: Companion, 
     fact.sources.set(Message.objects.filter(text=story))
     recall_memories(turn, "Who is Otto, the goose?", None, NOW)
     assert fact in [found.memory for found in turn.recalled]
+
+
+def test_what_is_open_between_the_two_is_not_remembered_beside(mira: Companion) -> None:
+    exam = keep_fact(mira.pk, "Alice has an exam in Porto.", NOW, NOW)
+    turn = turn_after(mira, [], "Can you help me with my exam in Porto?")
+    assert [found.memory for found in turn.recalled] == [exam]
+    open_thread(exam, NOW.date(), NOW)
+    load_context(turn, NOW)
+    recall_memories(turn, turn.message.text, None, NOW)
+    assert [thread.memory_id for thread in turn.moment.threads] == [exam.pk]
+    assert turn.recalled == []
 
 
 def test_no_text_passes_for_a_block_of_kiths_own(mira: Companion) -> None:

@@ -104,6 +104,7 @@ EDITS: dict[str, Edit | tuple[Edit, ...]] = {
     "role that there is not": rows("messages", first(role="operator")),
     "time without a zone": rows("messages", first(said_at="2026-03-10T12:00:00")),
     "number out of bounds": rows("memories", first(importance=11)),
+    "number that only the form bounds": rows("companion", first(tint=360)),
     "number beyond the database": rows("memories", first(evidence=2**40)),
     "yes that is a text": rows("messages", first(is_hidden="true")),
     "id that is none": rows("messages", first(id="1")),
