@@ -1,8 +1,6 @@
 """Kith speaks Chinese as well as English, and no text waits to be translated."""
 
-import gettext
 import re
-from io import BytesIO
 
 import pytest
 from babel.messages.catalog import Catalog, Message
@@ -35,18 +33,14 @@ def forms(value: str | tuple[str, ...] | list[str]) -> list[str]:
 @pytest.mark.parametrize("locale", LOCALES)
 def test_every_text_is_translated_and_none_is_left_over(locale: str) -> None:
     catalog = read_catalog(locale)
-    assert keys(extract_catalog()) == keys(catalog), "run: manage.py translate"
+    assert keys(extract_catalog()) == keys(catalog), "run: make translate"
     assert [message.id for message in catalog if message.id and not is_translated(message)] == []
 
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_what_is_compiled_is_what_is_written(locale: str) -> None:
-    with po_path(locale).with_suffix(".mo").open("rb") as file:
-        there = gettext.GNUTranslations(file)
-    fresh = gettext.GNUTranslations(BytesIO(compile_catalog(read_catalog(locale))))
-    catalogs = [{key: text for key, text in one._catalog.items() if key} for one in (there, fresh)]  # type: ignore[attr-defined]
-    assert catalogs[0] == catalogs[1], "run: manage.py translate"
-    assert len(catalogs[0]) > 200
+    compiled = po_path(locale).with_suffix(".mo").read_bytes()
+    assert compiled == compile_catalog(read_catalog(locale)), "run: make translate"
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -1,6 +1,7 @@
 """`manage.py translate`: gathers Kith's texts from sources and templates into .po files, and compiles these to .mo."""
 
 import re
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -74,8 +75,9 @@ def read_catalog(locale: str) -> Catalog:
 
 
 def compile_catalog(catalog: Catalog) -> bytes:
-    """Return the content of the .mo file."""
+    """Return the content of the .mo file, which changes only if texts do."""
     file = BytesIO()
+    catalog.creation_date = datetime.fromtimestamp(0, UTC)
     write_mo(file, catalog)
     return file.getvalue()
 
