@@ -24,7 +24,7 @@ test: dev ## run the tests (PYTEST_FLAGS="-n 0 tests/memory" runs some of them, 
 
 migrations: dev ## write the migrations that changed models need (OPTIONS="companions --name what_it_does" names one)
 	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py makemigrations $(OPTIONS)
-	@git ls-files --others --modified --exclude-standard '*/migrations/*.py' | xargs -r $(BIN)/ruff format -q
+	@find companions memory platform voice -name migrations -exec $(BIN)/ruff format -q {} +
 
 translate: dev ## add new texts to locale/, list those without a Chinese translation, and compile the others
 	$(BIN)/python -m tests.fixtures.embedded $(BIN)/python manage.py translate

@@ -230,9 +230,8 @@ def change_life_settings(request: SignedInRequest, companion_id: UUID, body: Lif
 )
 def mark_read(request: SignedInRequest, companion_id: UUID, body: ReadIn) -> Status[None]:
     until = now = timezone.now()
-    if (
-        body.until
-    ):  # may be a message's time, as the API cut it to milliseconds: it stands for all of its millisecond
+    if body.until:
+        # It may be a message's time, which the API cuts to milliseconds: it stands for all of its millisecond.
         until = min(body.until.replace(microsecond=body.until.microsecond // 1000 * 1000 + 999), now)
     outreach.mark_read(get_companion(request.user, companion_id), until)
     return Status(204, None)

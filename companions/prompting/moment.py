@@ -31,8 +31,8 @@ class Times:
     """The times of the moment in the user's zone: now, the first meeting, when they last spoke, when they began this
     talk (None with this message), and when they last spoke before it.
 
-    Try-outs and wakings show these lines, too. They take part of `budgets.FACTS_TOKENS`, as the other lines of the
-    moment do not: these take room from the history.
+    Try-outs show these lines, too; wakings have some of their own. They take part of `budgets.FACTS_TOKENS`, as the
+    other lines of the moment do not: these take room from the history.
     """
 
     now: datetime

@@ -73,7 +73,7 @@ def learn(
             verdict = batch.apply(supported, repeated.get(place, ()))
             verdicts += [verdict, *batch.close_contradicted(supported, verdict, contradicted.get(place, ()))]
             if verdict["memory"]:
-                entries.setdefault(verdict["memory"], entry)
+                entries.setdefault(verdict["memory"], supported.learnt)
     verdicts += [dict(UNREADABLE) for _ in range(unreadable)]
     learning = Learning(
         companion_id=companion_id,

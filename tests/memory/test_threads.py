@@ -116,6 +116,22 @@ def test_what_is_known_already_is_open_once_the_model_calls_it_so(
     assert list(Thread.objects.values_list("memory", "due_on")) == [(known.pk, due_on)]
 
 
+def test_the_day_of_what_is_open_is_in_the_line_that_its_quote_is_from(mira: Companion) -> None:
+    said = say(mira, "Hello!", "Hi!", "I am to meet Tom on Friday.", at=MONDAY)[::2]
+    lines = [Line(one.pk, "user", "Alice", one.text, one.said_at) for one in said]
+    entry = Learnt.model_validate(
+        {
+            "text": "Alice is to meet Tom.",
+            "sources": [1],
+            "quotes": [lines[1].text],
+            "thread": "open",
+            "happened_on": "2026-05-08",
+        }
+    )
+    learn(mira.pk, Talk(lines), [entry], [], now=MONDAY, zone=UTC, names=NAMES, read={0: "yes"})
+    assert Thread.objects.get().due_on == date(2026, 5, 8)
+
+
 def test_it_is_settled_by_what_is_told_of_it_afterwards(mira: Companion) -> None:
     exam(mira)
     learnt_of(

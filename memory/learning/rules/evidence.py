@@ -124,11 +124,11 @@ def weigh(
         return Stopped(learnt, "secret")
     found = [quote for text in learnt.quotes if (quote := _find_quote(text, lines))]
     is_misquoted = not found
-    if is_misquoted:
-        found = [quote for text in learnt.quotes if (quote := _find_misquoted(text, lines))]
-    if not found:
-        found = _find_elsewhere(learnt.quotes, talk)
+    if is_misquoted and (found := _find_elsewhere(learnt.quotes, talk)):
         lines = [quote.line for quote in found]
+        learnt = learnt.model_copy(update={"sources": talk.numbers_of(line.message_id for line in lines)})
+    if not found:
+        found = [quote for text in learnt.quotes if (quote := _find_misquoted(text, lines))]
     if not found:
         return Stopped(learnt, "no_quote")
     own = [quote for quote in found if not is_echo(quote.line, quote.text, learnt.text, names.values())]

@@ -124,6 +124,11 @@ def test_of_two_wakings_at_once_the_one_that_was_asked_for_comes_first(
     assert "You asked me to remind you" in rehearsal.requests()[-1]["messages"][-1]["content"]
 
 
+def test_a_reminder_that_is_put_off_holds_up_no_other_waking(mira: Companion) -> None:
+    Waking.objects.filter(pk=woken(mira, NOON).pk).update(look_at=NOON + timedelta(hours=8))
+    assert ran(woken(mira, NOON, "to greet", is_asked_for=False), NOON).state == "done"
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

@@ -253,6 +253,14 @@ def test_a_quote_from_another_line_counts_once_it_is_read_so(mira: Companion, ha
     assert Memory.objects.get(text=TEA).sources.get().text == FIVE[1]
 
 
+def test_a_quote_is_rather_one_word_for_word_from_another_line_than_nearly_one_from_its_own(
+    mira: Companion, had: Had
+) -> None:
+    talk = had(mira, *(f"I put {count} sugars into my black tea." for count in ("five", "two")))
+    apply(mira, talk, learnt("Alice takes two sugars.", 1, talk[2].text), read={0: "yes"})
+    assert Memory.objects.get(text="Alice takes two sugars.").sources.get().text == talk[2].text
+
+
 @pytest.mark.parametrize("said", ["My PIN is 4711.", "My password is hunter2", "我的密码是abc123"])
 def test_secrets_are_not_kept(mira: Companion, had: Had, said: str) -> None:
     talk = had(mira, said)
