@@ -1,5 +1,6 @@
 // Behaviour of every page: dialogs, menus, copying, the theme switch, the browser's time zone.
 import { announce } from "./announce.js";
+import { isComposing } from "./composing.js";
 import { leave } from "./request.js";
 import { keep, kept, forgetAll } from "./storage.js";
 
@@ -31,8 +32,8 @@ document.addEventListener("keydown", (event) => {
 
 // Safari leaves Escape to a search field, even to an empty one, and the dialog around it would stay open.
 document.addEventListener("keydown", (event) => {
-  const { key, target, isComposing } = event;
-  if (key !== "Escape" || isComposing || target.value || !target.matches?.("dialog input[type=search]")) return;
+  const { key, target } = event;
+  if (key !== "Escape" || isComposing(event) || target.value || !target.matches?.("dialog input[type=search]")) return;
   event.preventDefault(); // it closes this, and stops no answer
   target.closest("dialog").close();
 });

@@ -1,9 +1,8 @@
 // The composer: it grows with the text, saves the draft, and sends on Enter on devices with a mouse, on Ctrl or ⌘ +
 // Enter everywhere.
 
+import { isComposing } from "../composing.js";
 import { keep, kept } from "../storage.js";
-
-const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
 
 export class Composer {
   // `standsFor` returns the text to send if nothing is written, `isHeld` whether nothing can be sent yet; `onCut` is
@@ -60,9 +59,8 @@ export class Composer {
   }
 
   #key(event) {
-    const isComposing = event.isComposing || event.keyCode === COMPOSING;
     const isSending = this.sendsOnEnter || event.ctrlKey || event.metaKey;
-    if (event.key !== "Enter" || event.shiftKey || isComposing || !isSending) return;
+    if (event.key !== "Enter" || event.shiftKey || isComposing(event) || !isSending) return;
     event.preventDefault();
     this.send();
   }

@@ -1,6 +1,7 @@
 // Keyboard shortcuts of the talk, off in dialogs and while an input method composes, and swipes between alternatives.
 
-const COMPOSING = 229; // Safari ends a composition with a keydown that only this tells apart
+import { isComposing } from "../composing.js";
+
 const SWIPE = 60; // pixels; and twice as far aside as up or down
 const EDGE = 24; // where the browser's own swipe begins
 const SCROLLS = "pre, table, .formula";
@@ -11,14 +12,13 @@ export function watchKeys(talk, composer, stop) {
 
   document.addEventListener("keydown", (event) => {
     const { key, target } = event;
-    const isComposing = event.isComposing || event.keyCode === COMPOSING;
     const hasControl = (event.ctrlKey || event.metaKey) && !event.altKey;
     const opens = hasControl && !event.shiftKey && key.toLowerCase() === "k" ? () => document.getElementById("search-talk").click()
       : hasControl && key === "/" ? () => dialog.showModal() // with Shift on keyboards where the slash needs it
       : null;
     if (opens) event.preventDefault();
     if (opens && !document.querySelector("dialog[open]")) opens();
-    if (isComposing || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isComposing(event) || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     if (document.querySelector("dialog[open]") || target.closest("details.menu[open], .menu-list")) return;
     if (act(key, target)) event.preventDefault();
   });
