@@ -1,7 +1,7 @@
-"""python -m pasts.child SIZE [PATTERN]: parse the file of earlier talk on standard input, inside the sandbox.
+"""python -m pasts.child [PATTERN]: parse the file of earlier talk on standard input, inside the sandbox.
 
-SIZE is a key of CPU_SECONDS, PATTERN the JSON of a `TextPattern`. The answer is {"form", "pattern", "remarks"},
-followed by the lines of `collector.py`; or {"code"}.
+PATTERN is the JSON of a `TextPattern`. The answer is {"form", "pattern", "remarks"}, followed by the lines of
+`collector.py`; or {"code"}.
 
 A file is in memory only once, as UTF-8: a ZIP stays on disk, and messages are written to disk as they are found.
 """
@@ -14,20 +14,18 @@ from jobs.confinement import answer_with_body, answer_without_body, begin_body, 
 from pasts.formats import parse
 from pasts.past import PastFormatError, TextPattern
 
-SMALL, LARGE = "small", "large"
-SMALL_BYTES = 20_000_000
-CPU_SECONDS = {SMALL: 5, LARGE: 10}  # for files that are read; refusals are found within two seconds
+CPU_SECONDS = 10  # the most messages that a file may have take a third of it
 MEMORY_BYTES = 256 * 1024**2  # of address space
 WRITTEN_BYTES = 256 * 1024**2
 
 
-def limit(size: str) -> None:
+def limit() -> None:
     """Set resource limits on this process before it reads anything."""
-    limit_process(MEMORY_BYTES, CPU_SECONDS[size], WRITTEN_BYTES)
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
 
 
-def main(size: str, pattern_json: str = "") -> None:
-    limit(size)
+def main(pattern_json: str = "") -> None:
+    limit()
     gc.disable()  # no reference cycles arise here, and searching for them would take a third of the time
     try:
         pattern = TextPattern(**json.loads(pattern_json)) if pattern_json else None

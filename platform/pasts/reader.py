@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy as _
 
 from files.errors import BusyError, FilesError
 from jobs.sandbox import SandboxError, module_command, run_in_sandbox
-from pasts.child import LARGE, SMALL, SMALL_BYTES
 from pasts.formats import is_plain_text, looks_like_past
 from pasts.past import (
     FORMS,
@@ -154,9 +153,8 @@ def read_past(
     if not READ_AT_ONCE.acquire(timeout=wait_seconds):
         raise BusyError("busy", _("Kith is reading other files right now. Try again in a moment."))
     try:
-        size = LARGE if len(content) > SMALL_BYTES or content.startswith(b"PK") else SMALL
         arguments = [json.dumps(asdict(pattern))] if pattern else []
-        head, body = run_in_sandbox([*command, size, *arguments], content, wait_seconds)
+        head, body = run_in_sandbox([*command, *arguments], content, wait_seconds)
     except SandboxError:
         raise PastError("unreadable") from None
     finally:

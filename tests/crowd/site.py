@@ -173,6 +173,10 @@ class Site(Live):
             thread.join(60)
         return most
 
+    def has_all_connections(self) -> bool:
+        """Whether all of them are usable; a busy machine may need longer than a request waits for its rows."""
+        return any(self.usable_connections() == POOL for _ in range(3))
+
     @contextmanager
     def watched(self, visitor: Visitor) -> Iterator[list[int]]:
         """The statuses that another person's list of companions is answered with meanwhile, at first often, then less.
