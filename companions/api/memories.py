@@ -333,7 +333,8 @@ def restore_memory(request: SignedInRequest, companion_id: UUID, memory_id: UUID
 def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn) -> Out:
     companion, now = access.get_companion(request.user, companion_id), timezone.now()
     admit_work(companion.user, "recalls", now)
-    vector, began = embed_cue(body.cue, companion.payer, companion.names), perf_counter()
+    vector = embed_cue(body.cue, companion.payer, companion.names)
+    began = perf_counter()
     found = recall(
         companion.pk,
         body.cue,

@@ -159,11 +159,11 @@ def replace_book(
         require_room(kept.user)
 
 
+@transaction.atomic
 def delete_book(book: Lorebook) -> None:
     """Delete the book with its entries; as in `replace_book`, its own row is locked first."""
-    with transaction.atomic():
-        if locked := Lorebook.objects.select_for_update().filter(pk=book.pk).first():
-            locked.delete()
+    if locked := Lorebook.objects.select_for_update().filter(pk=book.pk).first():
+        locked.delete()
 
 
 def add_entry(book: Lorebook, data: Mapping[str, Any]) -> LoreEntry:

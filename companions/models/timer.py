@@ -23,10 +23,10 @@ class TimerQuerySet(OwnedQuerySet["Timer"]):
 class Timer(models.Model):
     """A timer of a companion, due once or repeatedly: its schedule, its next due time, and its purpose (`note`).
 
-    `schedule` is one of `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, which come once, and `cron:0 8 * * *`. A
-    tick takes it from `look_at` on: its due time, or the time when the claim of another process runs out.
-    `is_asked_for` if the person set it or asked for it; what its waking says is then not unprompted. `name` is set
-    for predefined timers only.
+    `schedule` is one of `30s`, `5min`, `2h`, `1d`, `once:2026-04-10 09:00`, `cron:0 8 * * *`; only `cron` repeats. A
+    tick takes it from `look_at` on: its due time, or the time when the claim of another process runs out. `is_asked_for`
+    if the person set it or asked for it; what its waking says is then not unprompted. `name` is set for predefined timers
+    only.
     """
 
     class By(models.TextChoices):

@@ -110,12 +110,12 @@ class _Batch:
     """A batch that is being applied; each verdict leaves a record of its outcome and the reason, without words.
 
     A model's verdict may turn out to be another one: what is told again is reinforced instead of added; what is about
-    something else, or tells more, is added instead of reinforced; what is not theirs to revise is added. `known` is the
-    memory that the entry is about, and in a record its `of`.
+    something else, or tells more, is added instead of reinforced; what is not theirs to revise is added. `shown` are the
+    memories as the model saw them; the one that an entry is about is called `known`, and is the `of` of its record.
     """
 
     companion_id: UUID
-    known: Sequence[Memory]
+    shown: Sequence[Memory]
     now: datetime
     zone: tzinfo
     names: Mapping[str, str]
@@ -139,7 +139,7 @@ class _Batch:
             return self._repeat(entry, said_before)
         if learnt.verdict == "add":
             return self._add(entry)
-        seen = learnt.find_known(self.known)
+        seen = learnt.find_known(self.shown)
         known = self._find_unchanged(seen) if seen else None
         if known:
             by_verdict = {"reinforce": self._reinforce, "revise": self._revise, "retract": self._retract}

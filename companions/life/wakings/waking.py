@@ -108,17 +108,18 @@ def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> Non
 
 
 def _begin(context: WakingContext, reminder: str, now: datetime) -> bool:
-    """Mark the waking as started, with the `reminder` as its text if given; return False if another one is under way.
+    """Mark the waking as started, with the `reminder` as its text if given; return False if another one goes first.
 
-    Of two wakings of a companion that are due at once, one thus waits, and then sees what the other has said. One that
-    was asked for comes first.
+    One that is under way does, and before one that nobody asked for, one that is due and was asked for. Of two wakings
+    of a companion that are due at once, one thus waits, and then sees what the other has said.
     """
     waking = context.waking
     with context.held():
+        at = context.lease.clock()
         others = Waking.objects.waiting().filter(companion=context.companion).exclude(pk=waking.pk)
-        goes_first = Q(look_at__gt=context.lease.clock(), started_at__isnull=False)
+        goes_first = Q(look_at__gt=at, started_at__isnull=False)
         if not waking.is_asked_for:
-            goes_first |= Q(look_at__lte=context.lease.clock(), is_asked_for=True)
+            goes_first |= Q(look_at__lte=at, is_asked_for=True)
         if others.filter(goes_first).exists():
             return False
         # A text kept from an earlier try is older than this one: what was said meanwhile may have answered it.

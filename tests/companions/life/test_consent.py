@@ -177,9 +177,8 @@ def test_the_past_is_read_from_rows(
             ),
             at,
         )
-    Message.objects.filter(waking__is_asked_for=False).update(
-        is_asleep=True
-    )  # its branch is not chosen any more
+    # Its branch is not chosen any more.
+    Message.objects.filter(waking__is_asked_for=False).update(is_asleep=True)
     with django_assert_num_queries(2):
         assert load_outreach(juno) == Outreach(
             "50", NOON - timedelta(minutes=50), [NOON - timedelta(minutes=30)]
