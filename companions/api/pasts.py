@@ -18,6 +18,7 @@ from companions.models import Companion, PastImport
 from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
 from companions.pagination import PageQuery
 from companions.pasts import imports, undo, uploads
+from companions.pasts.job_progress import measure_progress
 from companions.pasts.learning import (
     MAX_NIGHTLY,
     MIN_NIGHTLY,
@@ -28,7 +29,6 @@ from companions.pasts.learning import (
     count_progress,
     estimate_rest,
 )
-from companions.pasts.log_import import progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
 from files.uploads import read_upload
@@ -130,7 +130,7 @@ class ImportOut(Schema):
 
     @staticmethod
     def resolve_state(past: PastImport) -> str:
-        return "undoing" if past.state == PastImport.State.UNDOING else progress(past.job)[0]
+        return "undoing" if past.state == PastImport.State.UNDOING else measure_progress(past.job)[0]
 
     @staticmethod
     def resolve_learnt(past: PastImport) -> LearningProgress:

@@ -28,7 +28,7 @@ from companions.pages.shortcuts import (
     redirect_whole,
 )
 from companions.pasts import imports, learning, undo
-from companions.pasts.log_import import progress
+from companions.pasts.job_progress import measure_progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PASTS_SHOWN, describe, name_form
 from companions.pasts.uploads import PastImportError, read_file, read_first_lines
@@ -207,7 +207,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _describe(past: PastImport) -> dict[str, Any]:
-    state, done = progress(past.job)
+    state, done = measure_progress(past.job)
     nightly = past.nightly_tokens or learning.NIGHTLY_TOKENS
     learnt = learning.count_progress(past) if past.learning != PastImport.Learning.NONE else None
     is_over = past.learning == PastImport.Learning.DONE
