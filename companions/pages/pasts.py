@@ -36,7 +36,6 @@ from pasts.past import PastFile
 from text.strings import one_line
 
 PAGE = 20
-DEFAULT_TINT = 40
 UNREAD = "no_past"  # the error code if no speaker is recognised in plain text
 
 
@@ -178,9 +177,7 @@ def _remember(
             if not name:
                 raise PastImportError("no_name", _("Give the new companion a name."))
             admit_to(request.user, "companions", now)
-            companion = creation.create(
-                request.user, name=name, persona="", greeting="", tint=DEFAULT_TINT, now=now
-            )
+            companion = creation.create(request.user, name=name, now=now)
         return imports.begin(companion, upload, read, wanted, now).pk
 
     made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # idempotent

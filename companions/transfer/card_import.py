@@ -29,7 +29,6 @@ from files.pictures import picture
 from files.uploads import UNUSED_AFTER
 from text.strings import one_line
 
-TINT = 40
 # The card's field for each of the companion's.
 FIELDS = {
     "nickname": "nickname",
@@ -103,9 +102,7 @@ def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greetin
                 "no_such_card",
                 _("This card has already been used, or has been removed in the meantime. Send it again."),
             )
-        companion = creation.create(
-            upload.user, name=name, tint=TINT, first_greeting=greeting, now=now, **fields
-        )
+        companion = creation.create(upload.user, name=name, first_greeting=greeting, now=now, **fields)
         kept = {key: value for key, value in data.items() if key not in {*FIELDS.values(), "character_book"}}
         if assets := upload.assets:
             assets.companion = companion
