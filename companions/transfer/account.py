@@ -23,7 +23,7 @@ from django.utils.text import slugify
 
 from accounts.models import Token, User
 from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
-from companions.transfer.json_export import JSON_BEGINNING, export, stream_file
+from companions.transfer.json_export import JSON_BEGINNING, export_json, stream_file
 from files.archives import Archive, Outlet, is_zip
 from files.contents import open_content
 from files.errors import ContentLostError, FilesError
@@ -126,7 +126,7 @@ async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
             name = slugify(companion.name, allow_unicode=True)[:MAX_NAME_CHARACTERS]
             path = f"companions/{name or 'companion'}-{companion.pk}.json"
             with archive.open(path, "w", force_zip64=True) as entry:
-                async for piece in export(companion, now):
+                async for piece in export_json(companion, now):
                     await asyncio.to_thread(entry.write, piece)
                     yield outlet.take()
         stored = StoredFile.objects.owned_by(user).order_by("pk")

@@ -95,7 +95,7 @@ def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greetin
     data: dict[str, Any] = upload.content["data"]
     fields = read_fields(data)
     name = one_line(name or data["name"] or data["nickname"])
-    _check(name, fields, greeting)
+    _check_fields(name, fields, greeting)
     with transaction.atomic():
         if not CardUpload.objects.select_for_update().filter(pk=upload.pk).exists():
             raise CardError(
@@ -173,7 +173,7 @@ def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
     return store_content(user, packed.getvalue(), StoredFile.Kind.CARD, "application/zip", now)
 
 
-def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
+def _check_fields(name: str, fields: Mapping[str, Any], greeting: int) -> None:
     """Raise CardError unless a companion can have these fields."""
     if not 0 <= greeting <= len(fields["alternate_greetings"]):
         raise CardError("no_such_greeting", _("The card has no such greeting."))
