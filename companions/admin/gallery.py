@@ -152,7 +152,7 @@ class GalleryVersionAdmin(PrivateAdmin):
         is_other = approved is not None and approved.pk != thing.pk
         return {
             "version": thing,
-            "entry": catalogue.entry_of(thing),
+            "entry": catalogue.make_entry(thing),
             "shown": catalogue.preview(thing.content),
             "origin": read_origin(thing.content),
             "approved": approved if is_other else None,
