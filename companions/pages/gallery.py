@@ -48,8 +48,8 @@ def gallery(request: SignedInRequest) -> HttpResponse:
     form = QuestionForm(request.user, request.GET)
     question, cursor = form.question, request.GET.get("cursor")
     found = catalogue.find_versions(request.user, question).select_related("picture")
-    versions, next_cursor = list_page([(found, "decided_at")], cursor, ENTRIES)
-    own = [] if next_cursor else catalogue.find_own(question)
+    versions, following = list_page([(found, "decided_at")], cursor, ENTRIES)
+    own = [] if following else catalogue.find_own(question)
     entries = [*map(catalogue.make_entry, versions), *own]
     context = {
         "form": form,
@@ -57,7 +57,7 @@ def gallery(request: SignedInRequest) -> HttpResponse:
         "entries": entries,
         "tags": catalogue.list_tags(entries)[:TAGS],
         "key": uuid4(),
-        "next": next_cursor,
+        "following": following,
         "has_published": GalleryCharacter.objects.owned_by(request.user).exists(),
     }
     return render(request, "gallery/gallery.html", context)

@@ -181,8 +181,8 @@ def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -
     if not kind:
         pinned = [] if cursor else list(chosen.filter(is_pinned=True).newest(MAX_PINNED))
         chosen = chosen.filter(is_pinned=False)
-    rows, next_cursor = list_page([(chosen, "happened_at")], cursor, PAGE_SIZE)
-    return {"lines": [Line(memory) for memory in (*pinned, *rows)], "following": next_cursor}
+    rows, following = list_page([(chosen, "happened_at")], cursor, PAGE_SIZE)
+    return {"lines": [Line(memory) for memory in (*pinned, *rows)], "following": following}
 
 
 def _build_filter(kind: str, *, is_search: bool = False) -> MemoryFilter:

@@ -35,7 +35,7 @@ from companions.pasts.uploads import PastImportError, read_file, read_first_line
 from pasts.past import PastFile
 from text.strings import one_line
 
-PAGE = 20
+PAGE_SIZE = 20
 UNREAD = "no_past"  # the error code if no speaker is recognised in plain text
 
 
@@ -189,7 +189,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show a page of the companion's imports, newest first, with their progress and actions."""
     companion = get_companion(request.user, companion_id)
     mine = PastImport.objects.filter(companion=companion).select_related("job")
-    listed, following = list_page([(mine, "created_at")], request.GET.get("cursor"), PAGE)
+    listed, following = list_page([(mine, "created_at")], request.GET.get("cursor"), PAGE_SIZE)
     lines = [_describe(past) for past in listed]
     context = {
         "companion": companion,
