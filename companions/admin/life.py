@@ -27,6 +27,7 @@ from safety.admin import (
 )
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
+MAX_WAKINGS = 20
 WAKING_COLOURS = {
     Waking.State.DONE: "success",
     Waking.State.FAILED: "danger",
@@ -34,7 +35,6 @@ WAKING_COLOURS = {
 }
 
 
-MAX_WAKINGS = 20
 NAME, ERROR = code_column("name", _("predefined as")), code_column("error", _("error"))
 DRIVE, REASON = code_column("drive", _("drive"), describe_drive), code_column("reason", _("reason"))
 CHANNEL = code_column("channel", _("channel"))
