@@ -87,7 +87,7 @@ def _context(companion: Companion, about: Revision.About, **more: Any) -> dict[s
     """Return the context of every page: the companion, and the URL names of the text's pages."""
     name = NAMES[about]
     ways = {way: f"{name}_{way}" for way in ("edit", "compare", "restore")}
-    return {"companion": companion, "here": name, "page_name": name, **ways, **more}
+    return {"companion": companion, "page_name": name, **ways, **more}
 
 
 def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> QuerySet[Revision]:
