@@ -54,6 +54,7 @@ This file is for reading, and for other programs. To go on with a companion in a
 """
 PIECE_BYTES = 256_000
 MAX_NAME_CHARACTERS = 40
+PERSON_FIELDS = ("email", "name", "about", "time_zone", "language", "age_group", "date_joined", "last_login")
 PUBLISHED_FIELDS = (
     *("character_id", "number", "state", "name", "published_as", "line", "summary", "tags", "language"),
     *("licence", "rating", "content", "submitted_at", "decided_at", "reason"),
@@ -67,13 +68,7 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
         "format": "kith-account",
         "version": VERSION,
         "exported_at": now,
-        "person": {
-            name: getattr(user, name)
-            for name in (
-                *("email", "name", "about", "time_zone", "language", "age_group"),
-                *("date_joined", "last_login"),
-            )
-        },
+        "person": {name: getattr(user, name) for name in PERSON_FIELDS},
         "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
         "tokens": list(Token.objects.owned_by(user).values(*TOKEN_FIELDS)),
         "own_models": list(
