@@ -40,7 +40,7 @@ def _measure(messages: int, *, keeps: bool) -> None:
     from bench.common import rows
     from companions.models import Message, PastImport
     from companions.pasts import imports, undo
-    from companions.pasts.log_import import progress
+    from companions.pasts.job_progress import measure_progress
     from companions.pasts.plan import Choice
     from companions.pasts.preview import describe
     from companions.pasts.uploads import keep_upload, read_content_of
@@ -58,7 +58,7 @@ def _measure(messages: int, *, keeps: bool) -> None:
     began = time.monotonic()
     past = show("begin", lambda: imports.begin(companion, upload, read, imports.Wanted(), now))
     show("recallable by words", lambda: wait_for(lambda: PastImport.objects.get(pk=past.pk).state == "done"))
-    show("and by meaning", lambda: wait_for(lambda: progress(past.job)[0] == "done"))
+    show("and by meaning", lambda: wait_for(lambda: measure_progress(past.job)[0] == "done"))
     print(f"Recallable after {time.monotonic() - began:.1f} s.")
     again = keep_upload(companion.user, content, read.form, "chat.jsonl", now)
     twice = show("the same file again", lambda: imports.begin(companion, again, read, imports.Wanted(), now))

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
@@ -31,37 +30,24 @@ def create(
     user: User,
     *,
     name: str,
-    persona: str,
-    greeting: str,
-    tint: int,
     now: datetime,
     first_greeting: int = 0,
     suggestions: Sequence[str] = (),
     face: int | None = None,
     pace: float | None = None,
-    id: UUID | None = None,
-    **texts: Any,
+    **fields: Any,
 ) -> Companion:
     """Create and return a companion that is ready to talk; raise LimitError if the user has too many already.
 
     `first_greeting` is the index of the greeting that the conversation begins with, unless that is blank. `face` is the
-    seed of the portrait, derived from the id by default; `pace` is the speed of the voice. `texts` are further fields
-    of Companion.
+    seed of the portrait, derived from the id by default; `pace` is the speed of the voice. `fields` are further ones of
+    Companion.
     """
     User.objects.select_for_update(no_key=True).get(pk=user.pk)
     if Companion.objects.owned_by(user).count() >= settings.COMPANIONS_EACH:
         detail = _("You already have %(count)s companions, which is the most you can have. Delete one first.")
         raise LimitError("too_many_companions", detail % {"count": settings.COMPANIONS_EACH})
-    companion = Companion.objects.create(
-        id=id or uuid4(),
-        user=user,
-        name=name,
-        persona=persona,
-        greeting=greeting,
-        suggestions=list(suggestions),
-        tint=tint,
-        **texts,
-    )
+    companion = Companion.objects.create(user=user, name=name, suggestions=list(suggestions), **fields)
     if face is not None:
         choose_features(companion, face, {})
     begun_with = companion.greetings[first_greeting]

@@ -12,7 +12,7 @@ from accounts.models import ModelCall
 from companions.archives import uploads as archive_uploads
 from companions.conversations.attachments import sweep_attachments
 from companions.face.portraits import delete_unused_pictures
-from companions.gallery import decisions, submission
+from companions.gallery import decisions
 from companions.memories import consolidation
 from companions.memories.forget_proposals import lapse
 from companions.minds.comparison import comparison
@@ -74,7 +74,6 @@ def sweep_unused() -> None:
     delete_unused_pictures(now)
     sweep_attachments(now)
     delete_unused_uploads(now)
-    submission.delete_unused_pictures(now)
     decisions.delete_unreported_copies()
     past_uploads.delete_unused_uploads(now)
     archive_uploads.delete_old_uploads(now)

@@ -50,11 +50,10 @@ from safety.descriptions import describe_table
 MESSAGES_PER_PAGE = 50
 
 
-def paginate_messages(messages: QuerySet[Message], request: HttpRequest) -> Page[Message]:
-    """Return the page of `messages` that the request asks for by `said`, newest first."""
-    return Paginator(messages.order_by("-said_at", "-created_at"), MESSAGES_PER_PAGE).get_page(
-        request.GET.get("said")
-    )
+def paginate_messages(thing: Conversation | Session, request: HttpRequest) -> Page[Message]:
+    """Return the page of the messages of `thing` that the request asks for by `said`, newest first, on any branch."""
+    said = thing.messages(manager="everywhere").order_by("-said_at", "-created_at")
+    return Paginator(said, MESSAGES_PER_PAGE).get_page(request.GET.get("said"))
 
 
 @admin.register(Conversation)
@@ -72,7 +71,7 @@ class ConversationAdmin(PrivateAdmin):
     of_head = link("head", _("newest message"))
 
     def private(self, request: HttpRequest, thing: Conversation) -> dict[str, Any]:
-        return {"said": paginate_messages(thing.messages(manager="everywhere").all(), request)}
+        return {"said": paginate_messages(thing, request)}
 
 
 @admin.register(Bookmark)
@@ -182,8 +181,7 @@ class SessionAdmin(PrivateAdmin):
     of_conversation = link("conversation", _("conversation"))
 
     def private(self, request: HttpRequest, thing: Session) -> dict[str, Any]:
-        said = paginate_messages(thing.messages(manager="everywhere").all(), request)
-        return super().private(request, thing) | {"said": said}
+        return super().private(request, thing) | {"said": paginate_messages(thing, request)}
 
 
 ERROR = code_column("error", _("error"))

@@ -149,14 +149,14 @@ class GalleryVersionAdmin(PrivateAdmin):
 
     def private(self, request: HttpRequest, thing: GalleryVersion) -> dict[str, Any]:
         approved = decisions.find_approved(thing)
-        is_other = approved is not None and approved.pk != thing.pk
+        approved = None if approved == thing else approved
         return {
             "version": thing,
-            "entry": catalogue.entry_of(thing),
+            "entry": catalogue.make_entry(thing),
             "shown": catalogue.preview(thing.content),
             "origin": read_origin(thing.content),
-            "approved": approved if is_other else None,
-            "differences": decisions.list_differences(approved, thing) if approved and is_other else [],
+            "approved": approved,
+            "differences": decisions.list_differences(approved, thing) if approved else [],
             "reports": list(decisions.list_open_reports(thing).order_by("-created_at")[:50]),
             "may_decide": request.user.has_perm(MAY_DECIDE),
             "ratings": GalleryVersion.Rating.choices,
@@ -210,12 +210,9 @@ class GalleryReportAdmin(PrivateAdmin):
         version = decisions.read_copy(thing.copy) if thing.copy else None
         publisher = thing.copy.user if thing.copy else None
         published = GalleryVersion.objects.filter(character=thing.character_id, number=thing.number).first()
+        decide = gettext("Decide about this version")
         return {
-            "decision": link_to(
-                "companions.galleryversion", published.pk, gettext("Decide about this version")
-            )
-            if published
-            else "",
+            "decision": link_to("companions.galleryversion", published.pk, decide) if published else "",
             "report": thing,
             "version": version,
             "shown": catalogue.preview(version.content) if version else None,

@@ -9,10 +9,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.decorators import action
 
-from companions.admin.reply import mark_lines, readable
+from companions.admin.reply import format_call, mark_lines
 from companions.life.timers import timers
 from companions.life.wakings import waking
 from companions.models import Delivery, InnerState, Life, Message, Timer, Waking
+from companions.models.waking import describe_drive
 from safety.admin import (
     ActionAdmin,
     PrivateAdmin,
@@ -26,6 +27,7 @@ from safety.admin import (
 )
 
 TIMER_COLOURS = {Timer.State.ACTIVE: "success", Timer.State.DEAD_LETTER: "danger"}
+MAX_WAKINGS = 20
 WAKING_COLOURS = {
     Waking.State.DONE: "success",
     Waking.State.FAILED: "danger",
@@ -33,12 +35,6 @@ WAKING_COLOURS = {
 }
 
 
-def describe_drive(drive: str) -> str:
-    """Return the label of a waking's drive, or the drive itself if it is unknown."""
-    return str(Waking.Drive(drive).label) if drive in Waking.Drive.values else drive
-
-
-MAX_WAKINGS = 20
 NAME, ERROR = code_column("name", _("predefined as")), code_column("error", _("error"))
 DRIVE, REASON = code_column("drive", _("drive"), describe_drive), code_column("reason", _("reason"))
 CHANNEL = code_column("channel", _("channel"))
@@ -156,7 +152,7 @@ class WakingAdmin(LifeActionAdmin):
     def private(self, request: HttpRequest, thing: Waking) -> dict[str, Any]:
         return super().private(request, thing) | {
             "lines": mark_lines(thing.prompt),
-            "steps": [{"round": step["round"], **readable(step)} for step in thing.steps],
+            "steps": [{"round": step["round"], **format_call(step)} for step in thing.steps],
         }
 
 

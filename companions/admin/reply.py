@@ -45,7 +45,7 @@ class Round:
 
     @property
     def tools(self) -> str:
-        return pretty(self.prompt.tools) if self.prompt else ""
+        return format_json(self.prompt.tools) if self.prompt else ""
 
     @property
     def usage(self) -> ContextUsage | None:
@@ -94,7 +94,7 @@ def mark_lines(sent: Sequence[Any], earlier: Sequence[Any] = ()) -> list[Line]:
     return [
         Line(
             message.get("role", ""),
-            _text(message.get("content")),
+            _read_text(message.get("content")),
             message.get("tool_calls") or (),
             number < same,
         )
@@ -102,13 +102,13 @@ def mark_lines(sent: Sequence[Any], earlier: Sequence[Any] = ()) -> list[Line]:
     ]
 
 
-def _text(content: Any) -> str:
+def _read_text(content: Any) -> str:
     if content is None:
         return ""
-    return content if isinstance(content, str) else pretty(content)
+    return content if isinstance(content, str) else format_json(content)
 
 
-def pretty(value: Any) -> str:
+def format_json(value: Any) -> str:
     """Return a value as indented JSON, not ASCII-escaped. A string is parsed first, and stays as it is if not JSON."""
     if isinstance(value, str):
         try:
@@ -154,13 +154,13 @@ def divide_first_wait(reply: Reply, rounds: Sequence[Round]) -> dict[str, int] |
     return {"model": model, "tools": tools, "kith": max(whole - model - tools, 0)}
 
 
-def readable(call: dict[str, Any]) -> dict[str, Any]:
+def format_call(call: dict[str, Any]) -> dict[str, Any]:
     """Return a tool call for display, with its arguments and result as indented JSON."""
     result = call.get("result")
     return {
         "name": call.get("name"),
-        "arguments": pretty(call.get("arguments")),
-        "result": pretty(result),
+        "arguments": format_json(call.get("arguments")),
+        "result": format_json(result),
         "milliseconds": call.get("milliseconds"),
         "is_error": isinstance(result, dict) and "error" in result,
     }
@@ -202,20 +202,8 @@ class ReplyAdmin(PrivateAdmin):
     list_filter = ("state", ("code", code_filter()), "created_at", "template", "model", "is_stand_in")
     search_ids = ("pk", "companion", "message", "answer")
     fields = (
-        *(
-            "id",
-            "owner",
-            "of_companion",
-            "state",
-            CODE,
-            "of_continued",
-            "template",
-            "model",
-            "is_stand_in",
-            "is_in_call",
-            "seq",
-        ),
-        *("lease_by", "lease_at", "is_stop_asked"),
+        *("id", "owner", "of_companion", "state", CODE, "of_continued", "template", "model"),
+        *("is_stand_in", "is_in_call", "seq", "lease_by", "lease_at", "is_stop_asked"),
     )
     private_template = "admin/companions/reply.html"
 
@@ -243,7 +231,7 @@ class ReplyAdmin(PrivateAdmin):
             "recalls": recalls,
             "absences": list_left_out([recall for recall in recalls if recall.by == Recall.By.TURN]),
             "lore": explain(thing.lore),
-            "tools_used": [readable(call) for call in thing.tool_calls],
+            "tools_used": [format_call(call) for call in thing.tool_calls],
             "stretches": measure_stretches(thing),
             "first_wait": divide_first_wait(thing, rounds),
             "felt": [(Emotion(emotion["emotion"]).label, emotion) for emotion in thing.emotions],
@@ -291,4 +279,4 @@ class PromptAdmin(PrivateAdmin):
         return prompt.shown_count or 0
 
     def private(self, request: HttpRequest, thing: Prompt) -> dict[str, Any]:
-        return {"lines": mark_lines(thing.messages), "tools": pretty(thing.tools), "wrote": thing.wrote}
+        return {"lines": mark_lines(thing.messages), "tools": format_json(thing.tools), "wrote": thing.wrote}

@@ -54,16 +54,15 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
     # Before the transaction of `once`, since it waits for the file storage.
     upload = uploads.keep_upload(request.user, file, now, is_looked_at=False)
     digest = upload.file.sha256 if upload.file else ""
-    upload_id = made_id = upload.pk
 
     def make() -> UUID:
         uploads.begin(upload, now)
-        return upload_id
+        return upload.pk
 
     try:
         made_id, _ = once(request.user, "import_archive", key, digest, make)
     finally:
-        uploads.drop_unused(upload_id)  # if the request was a repeat, or the restore could not begin
+        uploads.drop_unused(upload.pk)  # if the request was a repeat, or the restore could not begin
     return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))
 
 
@@ -79,14 +78,12 @@ def get_restore(request: SignedInRequest, archive_id: UUID) -> dict[str, object]
 
 def describe_restore(upload: ArchiveUpload) -> dict[str, object]:
     """Return the fields of `RestoreOut`: the restore of the upload, described as a job."""
-    state = "running" if upload.state == ArchiveUpload.State.WAITING and upload.attempts else upload.state
+    state = upload.state
+    if state in (ArchiveUpload.State.KEPT, ArchiveUpload.State.WAITING):
+        state = "running" if upload.attempts else "waiting"
     progress = {"done": upload.done, "total": upload.total, "error": upload.code or None}
     return {
-        "job": {
-            "id": upload.pk,
-            "state": "waiting" if state == ArchiveUpload.State.KEPT else state,
-            **progress,
-        },
+        "job": {"id": upload.pk, "state": state, **progress},
         "detail": upload.error,
         "remarks": upload.remarks,
         "companion": upload.companion_id,

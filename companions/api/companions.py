@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadedfile import UploadedFile
@@ -179,7 +179,7 @@ def create_companion(
 ) -> Status[Companion]:
     def make() -> UUID:
         admit_to(request.user, "companions", timezone.now())
-        return create(request.user, **body.dict(), now=timezone.now(), id=uuid4()).pk
+        return create(request.user, **body.dict(), now=timezone.now()).pk
 
     made_id, _ = once(request.user, "create_companion", key, request.body, make)
     return Status(201, access.get_companion(request.user, made_id))

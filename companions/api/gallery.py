@@ -179,7 +179,7 @@ def list_gallery(request: SignedInRequest, query: Query[GalleryQuery]) -> Out:
     question = Question(query.q, query.tag, query.language, query.rating)
     versions, next_cursor = paginate(catalogue.find_versions(request.user, question), "decided_at", query)
     own = [] if next_cursor else catalogue.find_own(question)
-    entries = [*map(catalogue.entry_of, versions), *own]
+    entries = [*map(catalogue.make_entry, versions), *own]
     return {"items": [_row(entry) for entry in entries], "next": next_cursor}
 
 

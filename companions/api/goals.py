@@ -65,7 +65,7 @@ class PursuitPatch(Schema):
 def list_pursuits(
     request: SignedInRequest, companion_id: UUID, query: PageQuery, which: Query[OfWhichIn]
 ) -> dict[str, object]:
-    rows = goals.load_memories(get_companion(request.user, companion_id))
+    rows = goals.load_pursued(get_companion(request.user, companion_id)).filter(pursuit__isnull=False)
     rows = rows.filter(kind=which.kind) if which.kind else rows
     rows = rows.filter(pursuit__status=which.status) if which.status else rows
     return list_rows(rows, "learnt_at", query)

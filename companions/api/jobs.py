@@ -14,7 +14,7 @@ from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Out, Text, Timestamp
 from companions.models import Job
-from companions.pasts import log_import
+from companions.pasts import job_progress, log_import
 from companions.sessions.requests import close
 
 router = Router(tags=["logs"])
@@ -112,6 +112,6 @@ def get_job(request: SignedInRequest, companion_id: UUID, job_id: UUID) -> Out:
 
 
 def job_out(job: Job) -> Out:
-    state, done = log_import.progress(job)
-    error = log_import.get_error_code(job) or None
+    state, done = job_progress.measure_progress(job)
+    error = job_progress.get_error_code(job) or None
     return {"job": {"id": job.pk, "state": state, "done": done, "total": job.total, "error": error}}

@@ -16,12 +16,20 @@ from accounts.authentication import SignedInRequest
 from accounts.idempotency import once
 from accounts.limits.usage import admit_work
 from companions import access, deletion
-from companions.api.schemas import FilledText, FoundOut, IdempotencyKey, ListOut, Out, Timestamp, list_rows
+from companions.api.schemas import (
+    FilledText,
+    FoundOut,
+    IdempotencyKey,
+    ListOut,
+    Out,
+    Timestamp,
+    explain_recalled,
+    list_rows,
+)
 from companions.conversations.editing import correct_memory
 from companions.deletion import MAX_AT_ONCE
 from companions.errors import CompanionsError
 from companions.memories.editing import add_fact, mark, set_private, undo_retraction_of
-from companions.memories.reasons import describe_reasons
 from companions.models import Message
 from companions.pagination import PageQuery
 from memory.embedding import embed_cue
@@ -358,21 +366,12 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
         offset=body.offset,
     )
     prefetch_related_objects([result.memory for result in found], "message", "sources")
-    with companion.user.use_language():
-        results = [
-            {
-                "id": result.memory.pk,
-                "kind": result.memory.kind,
-                "text": result.memory.text,
-                "happened_at": result.memory.happened_at,
-                "score": result.score,
-                "reasons": result.reasons,
-                "why": describe_reasons(result.reasons, result.memory.text),
-                "sources": get_sources(result.memory),
-            }
-            for result in found
+    explained = explain_recalled(found, companion.user)
+    return {
+        "results": [
+            {**row, "sources": get_sources(hit.memory)} for row, hit in zip(explained, found, strict=True)
         ]
-    return {"results": results}
+    }
 
 
 @router.post(
@@ -384,9 +383,8 @@ def recall_memories(request: SignedInRequest, companion_id: UUID, body: RecallIn
 def delete_memories(request: SignedInRequest, companion_id: UUID, body: DeleteIn) -> dict[str, int]:
     companion, now = access.get_companion(request.user, companion_id), timezone.now()
     if not body.all:
-        return {
-            "deleted": deletion.forget_many(companion.pk, body.ids, now, with_messages=body.with_messages)
-        }
+        count = deletion.forget_many(companion.pk, body.ids, now, with_messages=body.with_messages)
+        return {"deleted": count}
     if body.confirm.strip() != companion.name.strip():
         raise CompanionsError("not_confirmed", _("This does not match its name."))
     return {"deleted": deletion.forget_every(companion.pk, body.kinds, now, with_messages=body.with_messages)}

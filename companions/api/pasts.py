@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from django.utils import timezone
@@ -14,10 +14,11 @@ from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.jobs import JobOut, job_out
 from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
-from companions.models import Companion, PastImport
+from companions.models import PastImport
 from companions.models.past import PATTERN_CHARACTERS, SPEAKER_CHARACTERS
 from companions.pagination import PageQuery
 from companions.pasts import imports, undo, uploads
+from companions.pasts.job_progress import measure_progress
 from companions.pasts.learning import (
     MAX_NIGHTLY,
     MIN_NIGHTLY,
@@ -28,7 +29,6 @@ from companions.pasts.learning import (
     count_progress,
     estimate_rest,
 )
-from companions.pasts.log_import import progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PastPreview, describe
 from files.uploads import read_upload
@@ -130,7 +130,7 @@ class ImportOut(Schema):
 
     @staticmethod
     def resolve_state(past: PastImport) -> str:
-        return "undoing" if past.state == PastImport.State.UNDOING else progress(past.job)[0]
+        return "undoing" if past.state == PastImport.State.UNDOING else measure_progress(past.job)[0]
 
     @staticmethod
     def resolve_learnt(past: PastImport) -> LearningProgress:
@@ -186,7 +186,6 @@ def import_past(
     )
     read = uploads.read_content_of(request.user, content, form=chosen.format, pattern=chosen.pattern)
     upload = uploads.keep_upload(request.user, content, read.form, "", now)
-    upload_id = upload.pk
 
     def make() -> UUID:
         return imports.begin(companion, upload, read, wanted, now).job_id
@@ -195,7 +194,7 @@ def import_past(
     try:
         job_id, _ = once(request.user, f"import_past {companion_id}", key, body, make)
     finally:
-        uploads.drop_upload(upload_id)  # if no import uses it
+        uploads.drop_upload(upload.pk)  # if no import uses it
     return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))
 
 
@@ -206,7 +205,7 @@ def import_past(
     summary="List the imported chat histories, newest first",
 )
 def list_imports(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> dict[str, object]:
-    companion: Companion = access.get_companion(request.user, companion_id)
+    companion = access.get_companion(request.user, companion_id)
     mine = PastImport.objects.filter(companion=companion).select_related("job")
     return list_rows(mine, "created_at", query)
 
@@ -221,7 +220,7 @@ def change_import(
     request: SignedInRequest, companion_id: UUID, import_id: UUID, body: ImportPatch
 ) -> PastImport:
     past = access.get_past_import(request.user, companion_id, import_id)
-    is_running: Any = {"running": True, "paused": False}.get(body.learning or "")
+    is_running = None if body.learning is None else body.learning == "running"
     return change_learning(past, timezone.now(), is_running=is_running, nightly_tokens=body.nightly_tokens)
 
 

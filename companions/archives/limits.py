@@ -27,9 +27,7 @@ def require_limits(user: User, companion_id: UUID) -> None:
     """Raise ArchiveError or LimitError if a restored companion, whose rows are inserted, has more of something than this
     Kith allows.
     """
-    books = (
-        Lorebook.objects.filter(companion=companion_id).annotate(held=Count("entries")).values_list("held")
-    )
+    books = Lorebook.objects.filter(companion=companion_id).annotate(held=Count("entries"))
     nights = Consolidation.objects.filter(companion=companion_id)
     counts = {
         "timers": (timers.get_planned(companion_id).count(), timers.MAX_ACTIVE + len(timers.PREDEFINED)),
@@ -38,7 +36,7 @@ def require_limits(user: User, companion_id: UUID) -> None:
         "nights": (nights.filter(state=Consolidation.State.WAITING).count(), MAX_WORK),
         "sessions": (Session.everywhere.filter(companion=companion_id, ended_at=None).count(), MAX_WORK),
         "diary": (DiaryEntry.objects.filter(companion=companion_id, is_stale=True).count(), MAX_WORK),
-        "lore_entries": (max((held for (held,) in books), default=0), MAX_ENTRIES),
+        "lore_entries": (max(books.values_list("held", flat=True), default=0), MAX_ENTRIES),
     }
     for name, (count, most) in counts.items():
         if count > most:

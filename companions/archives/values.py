@@ -104,14 +104,15 @@ def read_row(
     Raise RowError if a value is invalid, or `id` is missing, unless the row `is_part` of one. Other keys are ignored.
     """
     row = {}
+    columns = {column.attname: column for column in section.model._meta.concrete_fields}
     for name in section.fields:
         if name not in raw:
             if not is_part and name == "id":
                 raise RowError(name, _("is missing"))
             continue
-        model_field = find_field(section.model, name)
+        model_field = columns[name]
         try:
-            row[name] = _read_value(section, model_field, name, raw[name], places)
+            row[name] = _read_value(section, model_field, raw[name], places)
         except RowError as error:
             raise RowError(name, error.what) from None
         except ValidationError as error:
@@ -142,11 +143,6 @@ def complete(section: Section, row: Mapping[str, Any], fixed: Mapping[str, Any])
     return whole
 
 
-def find_field(model: type[models.Model], name: str) -> "models.Field[Any, Any]":
-    """Return the model's field for the column `name`."""
-    return next(column for column in model._meta.concrete_fields if column.attname == name)
-
-
 def list_columns(section: Section) -> Iterator[str]:
     """Yield the columns that a restored row of the section has, without integer ids that the database assigns."""
     for model_field in section.model._meta.concrete_fields:
@@ -155,19 +151,16 @@ def list_columns(section: Section) -> Iterator[str]:
             yield model_field.attname
 
 
-def _read_value(section: Section, model_field: Any, name: str, value: Any, places: Places) -> Any:
+def _read_value(section: Section, model_field: Any, value: Any, places: Places) -> Any:
+    name = model_field.attname
     if value is None:
         if not model_field.null:
             raise RowError(name, _("is missing"))
         return None
     if model_field.is_relation:
-        target = model_field.target_field
-        table = model_field.related_model._meta.db_table
-        return (
-            str(places.move(_parse_id(value)))
-            if isinstance(target, models.UUIDField)
-            else places.number(table, _parse_number(value))
-        )
+        if isinstance(model_field.target_field, models.UUIDField):
+            return str(places.move(_parse_id(value)))
+        return places.number(model_field.related_model._meta.db_table, _parse_number(value))
     if name == "id" and not isinstance(model_field, models.UUIDField):
         return places.number(section.table, _parse_number(value))
     if isinstance(model_field, models.JSONField):

@@ -139,11 +139,12 @@ def remove(
         set() if hides else find_continued(Reply.objects.filter(answer__in=ids).values_list("pk", flat=True))
     )
     withdrawn = withdraw(companion, scope)
+    touched = {*ids, *hidden, *scope.memories, *withdrawn.ids}
     clear_summaries(companion, scope, [*messages, *sources])
     if not hides:
         Reply.objects.filter(companion=companion, message__in=ids).delete()
-    erase_from_journal(scope, {*ids, *hidden, *scope.memories, *withdrawn.ids}, spares=keeps_other_branches)
-    scrub(companion.pk, {*ids, *hidden, *scope.memories, *withdrawn.ids}, now, continued)
+    erase_from_journal(scope, touched, keeps_other_branches=keeps_other_branches)
+    scrub(companion.pk, touched, now, continued)
     delete_memories(companion.pk, {*scope.memories, *withdrawn.gone})
     delete_empty_pages(companion)
     note_deletions("memory", [memory.pk for memory in memories])

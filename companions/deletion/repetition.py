@@ -35,7 +35,7 @@ def delete_again(now: datetime) -> Counter[str]:
         delete_companion(companion)
         counts["companion"] += 1
     # Undoing an import spares what other branches know, which deleting its messages one by one does not.
-    counts["past"] = _delete_rows(listed["past"], PastImport.objects, _undo, now)
+    counts["past"] = _delete_rows(listed["past"], PastImport.objects, _undo_imports, now)
     counts["document"] = _delete_rows(listed["document"], Document.objects, _delete_documents, now)
     counts["message"] = _delete_rows(listed["message"], Message.everywhere, delete_messages, now)
     counts["diary"] = _delete_rows(listed["diary"], DiaryEntry.objects, _delete_entries, now)
@@ -65,37 +65,36 @@ def _find_numbered(
                 yield row, at
 
 
-def _undo(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:
+def _undo_imports(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
     for past in PastImport.objects.filter(companion=companion_id, pk__in=ids):
         undo.begin_undo(past, now)
         undo.run(past.pk, timezone.now)
-    return len(ids)
 
 
-def _delete_documents(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:
+def _delete_documents(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
     for document in Document.objects.filter(companion=companion_id, pk__in=ids):
         delete_document(document, now)
-    return len(ids)
 
 
-def _delete_entries(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> int:
+def _delete_entries(companion_id: UUID, ids: Sequence[UUID], now: datetime) -> None:
     for id in ids:
         delete_entry(companion_id, id, now)
-    return len(ids)
 
 
 def _delete_rows(
     listed: Sequence[tuple[str, datetime]],
     rows: Any,
-    delete: Callable[[UUID, list[UUID], datetime], int],
+    delete: Callable[[UUID, list[UUID], datetime], object],
     now: datetime,
 ) -> int:
     """Delete those of the listed rows that exist, companion by companion; return how many there were."""
     count = 0
     for first in range(0, len(listed), MAX_AT_ONCE):
-        found_rows = rows.filter(pk__in=[UUID(id) for id, _at in listed[first : first + MAX_AT_ONCE]])
+        found = rows.filter(pk__in=[UUID(id) for id, _at in listed[first : first + MAX_AT_ONCE]])
         ids: dict[UUID, list[UUID]] = defaultdict(list)
-        for pk, companion_id in found_rows.values_list("pk", "companion"):
+        for pk, companion_id in found.values_list("pk", "companion"):
             ids[companion_id].append(pk)
-        count += sum(delete(companion_id, found, now) for companion_id, found in ids.items())
+            count += 1
+        for companion_id, own in ids.items():
+            delete(companion_id, own, now)
     return count

@@ -35,28 +35,30 @@ LINKS = {  # link table: its column that names a row of another table, and that 
 WORDLESS: dict[str, Any] = {"prompt": [], "steps": [], "thought": "", "text": ""}  # a waking without words
 
 
-def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, became: Collection[UUID] = ()) -> None:
-    """Erase what replies have kept of these messages and memories. The replies `became` also lose their text."""
+def scrub(companion_id: UUID, ids: Collection[UUID], now: datetime, emptied: Collection[UUID] = ()) -> None:
+    """Erase what replies have kept of these messages and memories. The replies `emptied` also lose their text."""
     recalls = Recall.objects.filter(companion_id=companion_id, found__memory__in=ids)
     prompts = Prompt.objects.filter(companion_id=companion_id, shown__overlap=list(ids))
-    shown = {*became, *prompts.values_list("reply_id", flat=True)}
+    shown = {*emptied, *prompts.values_list("reply_id", flat=True)}
     shown |= set(recalls.exclude(reply=None).values_list("reply_id", flat=True))
     asked = set(recalls.exclude(by=Recall.By.TURN).values_list("pk", flat=True))
-    _scrub_replies(companion_id, shown, now, became, asked=asked)
+    _scrub_replies(companion_id, shown, now, emptied, asked=asked)
 
 
-def erase_from_journal(scope: DeletionScope, ids: Collection[UUID], *, spares: bool = False) -> None:
+def erase_from_journal(
+    scope: DeletionScope, ids: Collection[UUID], *, keeps_other_branches: bool = False
+) -> None:
     """Delete the journal entries that could restore, on any branch, rows that name one of the ids or share a word with
     the scope.
 
-    When much is deleted at once, almost every row shares a word with it. With `spares`, only words count that no
-    remaining memory contains, so that entries which come from elsewhere are kept.
+    When much is deleted at once, almost every row shares a word with it. With `keeps_other_branches`, only words
+    count that no remaining memory contains, so that entries which come from elsewhere are kept.
     """
     entries = JournalEntry.objects.filter(companion=scope.companion_id).exclude(
         before__isnull=True, after__isnull=True
     )
     kept, named = entries.filter(_HOLDS_WORDS), {str(id) for id in ids}
-    tells = _find_telling(scope, ids) if spares and kept.exists() else scope.tells
+    tells = _find_telling(scope, ids) if keeps_other_branches and kept.exists() else scope.tells
     gone, rows = [], set[tuple[str, str]]()
     for entry in kept.iterator():
         if any(text in named or tells(text) for text in _walk_strings([entry.before, entry.after])):
@@ -130,18 +132,18 @@ def _scrub_replies(
     companion_id: UUID,
     shown: Collection[UUID],
     now: datetime,
-    became: Collection[UUID] = (),
+    emptied: Collection[UUID] = (),
     *,
     asked: Collection[UUID],
 ) -> None:
     """Erase what the `shown` replies have kept besides their text, and the cues of their tools' recalls and of `asked`.
 
-    Replies of `shown` that are under way end as interrupted; the replies `became` also lose their text. All words kept
+    Replies of `shown` that are under way end as interrupted; the replies `emptied` also lose their text. All words kept
     of the companion's sound calls are cleared.
     """
-    Reply.objects.filter(pk__in=became).update(text="", continues=None)
+    Reply.objects.filter(pk__in=emptied).update(text="", continues=None)
     for reply in Reply.objects.under_way().filter(pk__in=shown):
-        said = Said(seq=reply.seq) if reply.pk in became else seal_and_read(reply)
+        said = Said(seq=reply.seq) if reply.pk in emptied else seal_and_read(reply)
         said.code = CUT_OFF
         finish(reply, Reply.State.INTERRUPTED, said, now, held_by=reply.lease_by)
     Reply.objects.filter(pk__in=shown).update(tool_calls=[], thought="")

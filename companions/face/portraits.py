@@ -9,6 +9,7 @@ from itertools import accumulate
 from types import MappingProxyType
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from companions.errors import PortraitError
@@ -19,7 +20,7 @@ from files.pictures import picture
 from memory.emotion import Emotion
 
 SEEDS = 2**63
-UNUSED_AFTER = timedelta(hours=1)  # a picture stored a moment ago may be about to get its row
+ORPHANED_AFTER = timedelta(hours=1)  # a picture stored a moment ago may be about to get its row
 ALWAYS = "always"  # the name of the picture for every emotion that has no picture of its own
 SKIN = dict.fromkeys(
     ("porcelain", "fair", "peach", "honey", "olive", "caramel", "bronze", "umber", "cocoa", "ebony"), 1
@@ -165,9 +166,11 @@ def drop_picture(companion: Companion, emotion: str) -> bool:
 
 
 def delete_unused_pictures(now: datetime) -> int:
-    """Delete stored pictures that no companion got, as their process died before; return how many."""
-    pictures = StoredFile.objects.filter(kind=StoredFile.Kind.PICTURE, picture=None)
-    return pictures.filter(created_at__lt=now - UNUSED_AFTER).delete()[0]
+    """Delete stored pictures that neither a companion nor the gallery got, as their process died; return how many."""
+    of_nobody = Q(kind=StoredFile.Kind.PICTURE, picture=None)
+    of_no_version = Q(kind=StoredFile.Kind.GALLERY, gallery_version=None)
+    orphans = StoredFile.objects.filter(of_nobody | of_no_version, created_at__lt=now - ORPHANED_AFTER)
+    return orphans.delete()[0]
 
 
 def _check_emotion(emotion: str) -> None:

@@ -16,8 +16,6 @@ from companions.transfer import card_import
 from files.contents import copy_picture
 from files.models import StoredFile
 
-CONFLICT = 409
-
 
 def adopt(
     user: User,
@@ -45,7 +43,7 @@ def adopt(
         return once(user, "adopt_character", key, body, begin)[0]
     version = entry.version
     refusal = GalleryError(
-        "not_approved", _("This character is not in the gallery at the moment."), status=CONFLICT
+        "not_approved", _("This character is not in the gallery at the moment."), status=409
     )
     if version is None or version.state != GalleryVersion.State.APPROVED:
         raise refusal

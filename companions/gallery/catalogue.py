@@ -1,5 +1,6 @@
 """What a user may see in the gallery: Kith's own characters, and approved ones that are rated for the user's age."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -120,7 +121,7 @@ def find_own(question: Question) -> list[GalleryEntry]:
     if question.language not in {"", *OWN_LANGUAGES}:
         return []
     language = OWN_LANGUAGES.get(question.language or (get_language() or "en").split("-")[0], "en")
-    entries = [_entry_of_own(character, language) for character in load_characters(language)]
+    entries = [_make_own_entry(character, language) for character in load_characters(language)]
     words = folded(question.text).split()
     return [
         entry
@@ -135,10 +136,7 @@ def find_own(question: Question) -> list[GalleryEntry]:
 
 def list_tags(entries: Iterable[GalleryEntry]) -> list[str]:
     """Return the distinct tags of these entries, the most frequent first."""
-    counts: dict[str, int] = {}
-    for entry in entries:
-        for tag in entry.tags:
-            counts[tag] = counts.get(tag, 0) + 1
+    counts = Counter(tag for entry in entries for tag in entry.tags)
     return sorted(counts, key=lambda tag: (-counts[tag], tag))
 
 
@@ -152,13 +150,13 @@ def find_entry(user: User, character_id: UUID) -> GalleryEntry:
     """
     for language in OWN_LANGUAGES.values():
         for character in load_characters(language):
-            if _id_of(character, language) == character_id:
-                return _entry_of_own(character, language)
+            if _make_id(character, language) == character_id:
+                return _make_own_entry(character, language)
     version = list_visible(user).select_related("character").filter(character=character_id).first()
     if version is None:
         own = GalleryVersion.objects.owned_by(user).select_related("character").filter(character=character_id)
         version = get_object_or_404(own.order_by("-number")[:1])
-    return entry_of(version)
+    return make_entry(version)
 
 
 def list_published(user: User) -> QuerySet[GalleryCharacter]:
@@ -201,7 +199,8 @@ def is_open_to_report(user: User, entry: GalleryEntry) -> bool:
 # -- presentation -----------------------------------------------------------------------------------
 
 
-def entry_of(version: GalleryVersion) -> GalleryEntry:
+def make_entry(version: GalleryVersion) -> GalleryEntry:
+    """Return the entry that shows the version."""
     return GalleryEntry(
         id=version.character_id,
         name=version.name,
@@ -248,13 +247,13 @@ def preview(card: Mapping[str, Any], name: str = "{{user}}") -> CardPreview:
     return describe(CardUpload(user=User(name=name), content=dict(card), form=form, version=version))
 
 
-def _id_of(character: Character, language: str) -> UUID:
+def _make_id(character: Character, language: str) -> UUID:
     return uuid5(KITH, f"{character.slug} {language}")
 
 
-def _entry_of_own(character: Character, language: str) -> GalleryEntry:
+def _make_own_entry(character: Character, language: str) -> GalleryEntry:
     return GalleryEntry(
-        id=_id_of(character, language),
+        id=_make_id(character, language),
         name=character.name,
         line=character.line,
         summary=character.kind,

@@ -153,9 +153,7 @@ class Difference:
 
 def find_approved(version: GalleryVersion) -> GalleryVersion | None:
     """Return the approved version of the same character, or None if there is none."""
-    approved: Any = GalleryVersion.objects.filter(character=version.character_id, state=State.APPROVED)
-    found: GalleryVersion | None = approved.first()
-    return found
+    return GalleryVersion.objects.filter(character=version.character_id, state=State.APPROVED).first()
 
 
 def list_differences(before: GalleryVersion, after: GalleryVersion) -> list[Difference]:

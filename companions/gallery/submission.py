@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from uuid import UUID
 
 from django.conf import settings
@@ -24,7 +24,6 @@ from text.strings import NOT_SEEN, folded, reads_like_kith
 
 State = GalleryVersion.State
 NOT_FOUND, COMPANION_DELETED = 404, "companion_deleted"
-UNUSED_AFTER = timedelta(hours=1)
 MAY_DECIDE = "companions.decide_galleryversion"  # users with this permission may publish in Kith's name
 # Marks that turn the direction of all text after them: "htiK" can be read as "Kith", and the rating beside it backwards.
 TURNED = re.compile("[\u202a-\u202e\u2066-\u2069]")
@@ -173,9 +172,3 @@ def _drop_old_versions(character: GalleryCharacter) -> None:
     )
     StoredFile.objects.filter(gallery_version__in=old).delete()
     GalleryVersion.objects.filter(pk__in=old).delete()
-
-
-def delete_unused_pictures(now: datetime) -> int:
-    """Delete stored pictures that no version got, as their process died before; return how many."""
-    pictures = StoredFile.objects.filter(kind=StoredFile.Kind.GALLERY, gallery_version=None)
-    return pictures.filter(created_at__lt=now - UNUSED_AFTER).delete()[0]

@@ -42,32 +42,6 @@ def read_book(raw: Mapping[str, Any]) -> dict[str, Any]:
     return book
 
 
-def keep_lorebook(
-    user: User,
-    book: Mapping[str, Any],
-    now: datetime,
-    *,
-    companion: Companion | None = None,
-    is_enabled: bool = True,
-) -> Lorebook:
-    """Store a normalised lorebook, unchecked, as the companion's own, or for all companions of the user's if None."""
-    beside = {key: value for key, value in book.items() if key not in BOOK_FIELDS}
-    kept = Lorebook.objects.create(
-        user=user,
-        companion=companion,
-        name=one_line(book.get("name") or "")[:200],
-        is_enabled=is_enabled,
-        scan_depth=_between(book.get("scan_depth"), 1000),
-        token_budget=_between(book.get("token_budget"), 1_000_000),
-        is_recursive=book.get("recursive_scanning"),
-        data=beside,
-        created_at=now,
-    )
-    entries = enumerate(book["entries"])
-    LoreEntry.objects.bulk_create(LoreEntry(lorebook=kept, place=place, data=data) for place, data in entries)
-    return kept
-
-
 def check_book(book: Mapping[str, Any]) -> None:
     """Raise LimitError if the normalised lorebook has too many entries, or LoreError if one of them is too large."""
     entries: Sequence[Mapping[str, Any]] = book["entries"]
@@ -128,9 +102,9 @@ def make_book(
                 "You already have %(count)s lorebooks, which is the most you can have. Delete one first."
             )
             raise LimitError("too_many_lorebooks", detail % {"count": BOOKS_EACH})
-        kept = keep_lorebook(user, book, now, companion=companion, is_enabled=is_enabled)
+        made = _store_book(user, book, now, companion, is_enabled)
         require_room(user)
-    return kept
+    return made
 
 
 def replace_book(
@@ -148,7 +122,7 @@ def replace_book(
     check_book(book)
     with transaction.atomic():
         Lorebook.objects.select_for_update().get(pk=kept.pk)
-        new = keep_lorebook(kept.user, book, now, companion=companion, is_enabled=is_enabled)
+        new = _store_book(kept.user, book, now, companion, is_enabled)
         for field in BOOK_ROWS:
             setattr(kept, field, getattr(new, field))
         kept.companion = companion
@@ -215,11 +189,32 @@ def find_entries(book: Lorebook, text: str) -> Any:
     return found.filter(wanted)
 
 
+def _store_book(
+    user: User, book: Mapping[str, Any], now: datetime, companion: Companion | None, is_enabled: bool
+) -> Lorebook:
+    """Store a normalised lorebook that was checked, with its entries."""
+    stored = Lorebook.objects.create(
+        user=user,
+        companion=companion,
+        name=one_line(book.get("name") or "")[:200],
+        is_enabled=is_enabled,
+        scan_depth=_clamp(book.get("scan_depth"), 1000),
+        token_budget=_clamp(book.get("token_budget"), 1_000_000),
+        is_recursive=book.get("recursive_scanning"),
+        data={key: value for key, value in book.items() if key not in BOOK_FIELDS},
+        created_at=now,
+    )
+    LoreEntry.objects.bulk_create(
+        LoreEntry(lorebook=stored, place=place, data=data) for place, data in enumerate(book["entries"])
+    )
+    return stored
+
+
 def _check_count(count: int) -> None:
     if count > MAX_ENTRIES:
         detail = _("A lorebook can have at most %(most)s entries.")
         raise LimitError("too_many_entries", detail % {"most": f"{MAX_ENTRIES:,}"})
 
 
-def _between(number: Any, most: int) -> int | None:
+def _clamp(number: Any, most: int) -> int | None:
     return min(max(number, 0), most) if isinstance(number, int) and not isinstance(number, bool) else None

@@ -77,14 +77,17 @@ def find_items(
     gists = [memory for memory in telling if memory.kind == Memory.Kind.GIST]
     messages = _find_messages(companion, statements, telling, learnt, asked_in)
     ids = {message.pk for message in messages}
-    items = [_row(Kind.MEMORY, memory.pk, memory.text) for memory in learnt]
-    items += [_row(Kind.DOCUMENT, memory.pk, memory.text) for memory in gists]
-    items += [_row(Kind.MESSAGE, message.pk, message.text) for message in messages]
+    items = [_make_row_item(Kind.MEMORY, memory.pk, memory.text) for memory in learnt]
+    items += [_make_row_item(Kind.DOCUMENT, memory.pk, memory.text) for memory in gists]
+    items += [_make_row_item(Kind.MESSAGE, message.pk, message.text) for message in messages]
     items += _find_sentences(companion, statements, ids)
     items += _find_derived(companion, messages, [*learnt, *gists], now)
     known = {item.row_id for item in items}
     items += _find_near(companion, [id for id in near if id not in known][:MAX_NEAR])
-    return list({item.key: item for item in reversed(items)}.values())[::-1]
+    first_of_key: dict[str, Item] = {}
+    for item in items:
+        first_of_key.setdefault(item.key, item)
+    return list(first_of_key.values())
 
 
 def _find_derived(
@@ -96,14 +99,14 @@ def _find_derived(
     sources = find_sources(companion, messages, memories)
     scope, reminders = find_scope(companion, now, messages=messages, sources=sources, memories=memories)
     for said in reminders:
-        yield _row(Kind.MESSAGE, said.pk, said.text, goes_along=True)
+        yield _make_row_item(Kind.MESSAGE, said.pk, said.text, goes_along=True)
     ids, slots, lines = preview_derived(scope)
     for memory in Memory.everywhere.of(companion.pk).filter(pk__in=ids).defer("entry").order_by("pk"):
-        yield _row(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
+        yield _make_row_item(Kind.MEMORY, memory.pk, memory.text, goes_along=True)
     for kind, texts in ((Kind.SLOT, slots), (Kind.BLOCK, lines)):
-        yield from (_sentence(kind, text, goes_along=True) for text in texts)
+        yield from (_make_sentence_item(kind, text, goes_along=True) for text in texts)
     for timer in Timer.everywhere.filter(pk__in=find_timers(scope)).exclude(note=""):
-        yield _row(Kind.TIMER, timer.pk, timer.note, goes_along=True)
+        yield _make_row_item(Kind.TIMER, timer.pk, timer.note, goes_along=True)
 
 
 def find_sources(
@@ -118,13 +121,11 @@ def find_sources(
 def _find_near(companion: Companion, near: Collection[UUID]) -> Iterator[Item]:
     found = Memory.everywhere.of(companion.pk).learnt().filter(pk__in=near) if near else ()
     for memory in found:
-        yield Item(Kind.MEMORY, f"{Kind.MEMORY}:{memory.pk}", memory.text, memory.pk, is_near=True)
+        yield _make_row_item(Kind.MEMORY, memory.pk, memory.text, is_near=True)
         words = read_words(memory.text, companion.names.values())
         for message in memory.sources.all():
             if words & read_words(message.text):
-                yield Item(
-                    Kind.MESSAGE, f"{Kind.MESSAGE}:{message.pk}", message.text, message.pk, is_near=True
-                )
+                yield _make_row_item(Kind.MESSAGE, message.pk, message.text, is_near=True)
 
 
 def show_items(items: Iterable[Item]) -> dict[str, Any]:
@@ -176,7 +177,7 @@ def _find_sentences(
         for sentence in sentences:
             is_told = told(sentence["text"])
             if is_told or not ids.isdisjoint(map(str, sentence["sources"])):
-                yield _sentence(kind, sentence["text"], goes_along=not is_told)
+                yield _make_sentence_item(kind, sentence["text"], goes_along=not is_told)
 
     for about in Revision.About:
         if revision := current(companion.pk, about):
@@ -185,18 +186,18 @@ def _find_sentences(
         yield from read(Kind.DIARY, entry.sentences)
     for slot in Slot.objects.filter(companion=companion):
         if told(text := f"{slot.name}: {slot.text}"):
-            yield _sentence(Kind.SLOT, text)
+            yield _make_sentence_item(Kind.SLOT, text)
     for block in Block.objects.filter(companion=companion):
-        yield from (_sentence(Kind.BLOCK, line) for line in block.text.splitlines() if told(line))
+        yield from (_make_sentence_item(Kind.BLOCK, line) for line in block.text.splitlines() if told(line))
     if state := get_newest(companion.pk):
         sentences = filter(told, split_sentences(state.text))
-        yield from (_sentence(Kind.INNER_STATE, sentence) for sentence in sentences)
+        yield from (_make_sentence_item(Kind.INNER_STATE, sentence) for sentence in sentences)
 
 
-def _row(kind: Kind, id: UUID, text: str, *, goes_along: bool = False) -> Item:
-    return Item(kind, f"{kind}:{id}", text, id, goes_along)
+def _make_row_item(kind: Kind, id: UUID, text: str, **flags: bool) -> Item:
+    return Item(kind, f"{kind}:{id}", text, id, **flags)
 
 
-def _sentence(kind: Kind, text: str, *, goes_along: bool = False) -> Item:
+def _make_sentence_item(kind: Kind, text: str, *, goes_along: bool = False) -> Item:
     digest = blake2b(text.encode(), digest_size=KEY_BYTES).hexdigest()
-    return Item(kind, f"{kind}:{digest}", text, None, goes_along)
+    return Item(kind, f"{kind}:{digest}", text, goes_along=goes_along)

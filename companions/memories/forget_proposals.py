@@ -91,7 +91,10 @@ def confirm(proposal: ForgetProposal, chosen: Collection[str] | None, now: datet
         raise ForgetProposalError("proposal_ended", _("This has already been decided. Nothing was changed."))
     items = load_items(held)
     offered = [item for item in items if not item.goes_along]
-    going = [item for item in offered if (not item.is_near if chosen is None else item.key in chosen)]
+    if chosen is None:
+        going = [item for item in offered if not item.is_near]
+    else:
+        going = [item for item in offered if item.key in chosen]
     if not going:
         raise ForgetProposalError("nothing_chosen", _("Choose what to forget."))
     statements, names = _read_statements(companion, held.subject), companion.names.values()
@@ -163,14 +166,14 @@ def _render_frame(type: str, proposal: ForgetProposal) -> dict[str, str]:
 
 def _delete_rows(companion: Companion, going: Collection[Item], now: datetime) -> None:
     """Delete the memories and messages among the items, with everything derived from them."""
-    messages = list(Message.everywhere.filter(companion=companion, pk__in=_ids(going, Kind.MESSAGE)))
-    rows = Memory.everywhere.of(companion.pk).filter(pk__in=_ids(going, Kind.MEMORY, Kind.DOCUMENT))
+    messages = list(Message.everywhere.filter(companion=companion, pk__in=_get_ids(going, Kind.MESSAGE)))
+    rows = Memory.everywhere.of(companion.pk).filter(pk__in=_get_ids(going, Kind.MEMORY, Kind.DOCUMENT))
     memories = list(rows.defer("entry"))
     sources = find_sources(companion, messages, memories)
     remove(companion, now, messages=messages, sources=sources, memories=memories)
 
 
-def _ids(items: Collection[Item], *kinds: Kind) -> list[UUID]:
+def _get_ids(items: Collection[Item], *kinds: Kind) -> list[UUID]:
     return [item.row_id for item in items if item.kind in kinds and item.row_id]
 
 
@@ -183,16 +186,17 @@ def _drop_inner_states(companion: Companion, goes: Callable[[str], bool]) -> Non
 
 def _clear_sessions(companion: Companion, goes: Callable[[str], bool]) -> None:
     """Clear titles and summaries of sessions for which `goes` is true, and such lines of the open session's notes."""
-    for session in Session.everywhere.filter(companion=companion).exclude(title=""):
+    mine = Session.everywhere.filter(companion=companion)
+    for session in mine.exclude(title=""):
         if goes(session.title):
-            Session.everywhere.filter(pk=session.pk).update(title="")
-    for session in Session.everywhere.filter(companion=companion).exclude(summary=""):
+            mine.filter(pk=session.pk).update(title="")
+    for session in mine.exclude(summary=""):
         if any(map(goes, split_sentences(session.summary))):
-            Session.everywhere.filter(pk=session.pk).update(summary="", summarised_until=None)
-    for session in Session.everywhere.filter(companion=companion, ended_at=None):
+            mine.filter(pk=session.pk).update(summary="", summarised_until=None)
+    for session in mine.filter(ended_at=None):
         left = "\n".join(line for line in session.scratch.splitlines() if not goes(line))
         if left != session.scratch:
-            Session.everywhere.filter(pk=session.pk).update(scratch=left)
+            mine.filter(pk=session.pk).update(scratch=left)
 
 
 def _hide_rest(companion: Companion, statements: Sequence[Words]) -> None:

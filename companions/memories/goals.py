@@ -45,12 +45,6 @@ def load_pursued(companion: Companion) -> QuerySet[Memory]:
     return mine.select_related("pursuit__parent").defer("entry", "pursuit__parent__entry")
 
 
-def load_memories(companion: Companion) -> QuerySet[Memory]:
-    """Return the open memories of the companion's goals and ideas, each with its pursuit."""
-    mine = Memory.objects.of(companion.pk).open().filter(kind__in=PURSUED, pursuit__isnull=False)
-    return mine.select_related("pursuit").defer("entry")
-
-
 def build_tree(goals: Iterable[Pursuit]) -> list[Goal]:
     """Return each goal once, followed by its parts. Siblings are sorted by status (under way, new, done, given up),
     then newest first.

@@ -124,7 +124,7 @@ class Waking(models.Model):
     @property
     def drive_label(self) -> str:
         """The drive in words for the person."""
-        return str(Waking.Drive(self.drive).label) if self.drive in Waking.Drive.values else self.drive
+        return describe_drive(self.drive)
 
     @property
     def subject(self) -> "Memory | None":
@@ -138,3 +138,8 @@ class Waking(models.Model):
     def has_lost_subject(self) -> bool:
         """Whether the waking's drive is about a memory that is now deleted, closed, or kept from models."""
         return self.drive not in self.WITHOUT_SUBJECT and self.subject is None
+
+
+def describe_drive(drive: str) -> str:
+    """Return a drive in words, or as it is if it is unknown."""
+    return str(Waking.Drive(drive).label) if drive in Waking.Drive.values else drive

@@ -33,6 +33,7 @@ from jobs.background import in_thread
 from providers.chat.events import Retracted
 from providers.errors import ProviderError
 from providers.tokens import estimate
+from text.strings import join_sentences
 
 MAX_COUNTED_CHARACTERS = 200_000  # of a text that is not valid, e.g. too long for its field
 
@@ -105,8 +106,7 @@ def describe_size(size: CharacterSize) -> str:
         parts.append(examples % {"count": f"{size.examples:,}"})
     if size.greeting:
         parts.append(_("The greeting takes %(count)s, but only once.") % {"count": f"{size.greeting:,}"})
-    separator = "" if (get_language() or "").startswith("zh") else " "
-    return separator.join(parts)
+    return join_sentences(parts)
 
 
 # -- the try-out

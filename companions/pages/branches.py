@@ -29,7 +29,7 @@ from companions.pages.shortcuts import (
 from companions.replies import turn
 from jobs.background import in_thread
 
-PAGE = 30
+PAGE_SIZE = 30
 
 
 class WordsForm(forms.Form):
@@ -103,7 +103,7 @@ def part(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Http
 def branches(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     mine = operations.load_branches(companion)
-    listed, following = list_page([(mine, "made_at")], request.GET.get("cursor"), PAGE)
+    listed, following = list_page([(mine, "made_at")], request.GET.get("cursor"), PAGE_SIZE)
     context = {"companion": companion, "branches": listed, "following": following}
     return render(request, "branches/branches.html", context)
 

@@ -42,14 +42,14 @@ def nights(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     companion = get_companion(request.user, companion_id)
     cursor = request.GET.get("cursor") or None
     ended = consolidation.load_ended_nights(companion).with_newest()
-    nights, next_cursor = list_page([(ended, "ended_at")], cursor, PAGE_SIZE)
+    listed, following = list_page([(ended, "ended_at")], cursor, PAGE_SIZE)
     waiting = None
-    if cursor is None and not (nights and nights[0].is_newest):
+    if cursor is None and not (listed and listed[0].is_newest):
         waiting = companion.consolidations.filter(state=Consolidation.State.WAITING).first()
     context = {
         "companion": companion,
-        "nights": nights,
-        "following": next_cursor,
+        "nights": listed,
+        "following": following,
         "cursor": cursor or "",
         "waiting": waiting,
         "is_put_off": waiting and waiting.next_at > timezone.now() + LEASE_TIME,  # a lease ends earlier

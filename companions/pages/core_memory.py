@@ -142,8 +142,9 @@ def _show_row(
     status = UNPROCESSABLE if is_wrong else 200
     if not request.htmx:
         return redirect("always", companion.pk) if is_saved else _page(request, companion, status, **edited)
-    context = {"companion": companion, kind: shown, "slot_characters": SLOT_CHARACTERS, **edited}
-    return render(request, f"companions/_{kind}.html", context, status=status)
+    most = SLOT_CHARACTERS if isinstance(shown, Slot) else shown.most_characters
+    context = {"companion": companion, "kind": kind, "row": shown, "most": most, **edited}
+    return render(request, "companions/_core_memory_row.html", context, status=status)
 
 
 def _save(companion: Companion, form: forms.Form, write: Callable[..., object], **name: str) -> bool:

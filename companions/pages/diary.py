@@ -16,7 +16,7 @@ from companions.access import get_companion, get_diary_entry, parse_uuid
 from companions.conversations import transcript
 from companions.conversations.revisions import load_citations
 from companions.memories.editing import delete_entry
-from companions.models import Companion, Message
+from companions.models import Message
 from companions.pages.shortcuts import form_view, list_page, page_view
 from companions.sessions.ending import STEPS, load_ending
 from companions.sessions.requests import close
@@ -36,20 +36,18 @@ def diary(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     context = {"companion": companion, "entries": entries, "following": following}
     if request.htmx:
         return render(request, "diary/_entries.html", context)
-    return render(request, "diary/diary.html", context | _ending(companion))
-
-
-def _ending(companion: Companion) -> dict[str, object]:
-    return {"ending": load_ending(companion), "steps": STEPS}
+    context |= {"ending": load_ending(companion), "steps": STEPS}
+    return render(request, "diary/diary.html", context)
 
 
 @page_view
 def closing(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show the progress of the closing; once nothing is under way any more, have the page reloaded."""
     companion = get_companion(request.user, companion_id)
-    context = {"companion": companion, **_ending(companion)}
+    ending = load_ending(companion)
+    context = {"companion": companion, "ending": ending, "steps": STEPS}
     response = render(request, "diary/_ending.html", context)
-    if not context["ending"].is_under_way:  # type: ignore[attr-defined]
+    if not ending.is_under_way:
         response["HX-Refresh"] = "true"
     return response
 

@@ -25,7 +25,7 @@ from memory.models import Document
 from memory.models.document import TITLE_CHARACTERS
 from text.strings import is_storable
 
-PAGES = 10
+PAGE_SIZE = 10
 QUESTION_CHARACTERS = 1_000
 TOO_MANY_REQUESTS = 429
 
@@ -113,10 +113,10 @@ def give(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 @page_view
 def document(request: SignedInRequest, companion_id: UUID, document_id: UUID) -> HttpResponse:
-    """Show a document: its pages with their gists, PAGES at a time."""
+    """Show a document: its pages with their gists, PAGE_SIZE at a time."""
     shown = get_document(request.user, companion_id, document_id)
     companion = get_companion(request.user, companion_id)
-    pages = Paginator(shown.pages.order_by("number"), PAGES).get_page(request.GET.get("page"))
+    pages = Paginator(shown.pages.order_by("number"), PAGE_SIZE).get_page(request.GET.get("page"))
     state = state_of(shown, shown.done, shown.total)  # type: ignore[attr-defined]
     context = {"companion": companion, "document": shown, "pages": pages, "state": state}
     is_part = request.htmx.target == "progress"

@@ -44,6 +44,7 @@ from files.uploads import read_upload
 from memory.emotion import Emotion
 
 Words = dict[str, Any]  # with lazy translations as values
+ANY_SEED = 2**31  # the range of the seeds that a shuffle draws
 
 LABELS: Words = {
     "skin": gettext_lazy("Skin"),
@@ -176,9 +177,6 @@ class PictureForm(forms.Form):
         choices=[("", gettext_lazy("always")), *Emotion.choices],
         required=False,
     )
-
-
-ANY_SEED = 2**31  # the range of the seeds that a shuffle draws
 
 
 @form_view

@@ -48,16 +48,16 @@ def gallery(request: SignedInRequest) -> HttpResponse:
     form = QuestionForm(request.user, request.GET)
     question, cursor = form.question, request.GET.get("cursor")
     found = catalogue.find_versions(request.user, question).select_related("picture")
-    versions, next_cursor = list_page([(found, "decided_at")], cursor, ENTRIES)
-    own = [] if next_cursor else catalogue.find_own(question)
-    entries = [*map(catalogue.entry_of, versions), *own]
+    versions, following = list_page([(found, "decided_at")], cursor, ENTRIES)
+    own = [] if following else catalogue.find_own(question)
+    entries = [*map(catalogue.make_entry, versions), *own]
     context = {
         "form": form,
         "question": question,
         "entries": entries,
         "tags": catalogue.list_tags(entries)[:TAGS],
         "key": uuid4(),
-        "next": next_cursor,
+        "following": following,
         "has_published": GalleryCharacter.objects.owned_by(request.user).exists(),
     }
     return render(request, "gallery/gallery.html", context)
@@ -108,7 +108,7 @@ def picture(request: SignedInRequest, gallery_version_id: UUID) -> HttpResponseB
         catalogue.require_open()
     if version.picture is None:
         return respond_with_drawing(
-            request, render_portrait(catalogue.entry_of(version).features, hue=version.tint)
+            request, render_portrait(catalogue.make_entry(version).features, hue=version.tint)
         )
     return serve_on_page(request, version.picture)
 
@@ -152,7 +152,7 @@ def _describe(character: GalleryCharacter) -> dict[str, Any]:
     return {
         "character": character,
         "newest": versions[0],
-        "entry": catalogue.entry_of(versions[0]),
+        "entry": catalogue.make_entry(versions[0]),
         "versions": versions,
         "is_seen": State.APPROVED in states,
         "can_withdraw": bool({State.APPROVED, State.WAITING} & states),

@@ -25,6 +25,10 @@ from companions.models import Companion, InnerState, Life, Message, Waking
 from companions.pages.shortcuts import UNPROCESSABLE, form_view, list_page, page_view, post_view
 
 HOURS = ("quiet_from", "quiet_until", "sleeps_from", "sleeps_until")
+PAGE_SIZE = 20
+MAX_TIMERS = 5
+# Reasons for which a message was held back by the person's own rules, not for its words, so that they may read it.
+BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered", "talked_since"}
 
 
 class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -72,12 +76,6 @@ class LifeForm(forms.ModelForm):  # type: ignore[type-arg]
         if commit:
             life.save(update_fields=[name for name, field in self.fields.items() if not field.disabled])
         return life
-
-
-PAGE_SIZE = 20
-MAX_TIMERS = 5
-# Reasons for which a message was held back by the person's own rules, not for its words, so that they may read it.
-BY_RULE = {"not_opted_in", "muted", "goodbye", "quiet_hours", "enough_today", "unanswered", "talked_since"}
 
 
 @dataclass(slots=True)

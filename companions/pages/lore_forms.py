@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from cards.lorebooks import normalise_entry
 from companions.errors import LoreError
 from companions.lore.editing import MAX_CONTENT_CHARACTERS, check_entry, check_patterns
-from companions.lore.rules.books import SILLY_TAVERN_MARKS
+from companions.lore.rules.books import SILLY_TAVERN_MARKS, read_integer
 from companions.lore.rules.decorators import ROLES as SPEAKERS
 from companions.lore.rules.keys import UNESCAPED_SLASH, is_pattern_literal
 from companions.models import Lorebook, LoreEntry
@@ -234,14 +234,14 @@ def read_initial(data: Mapping[str, Any]) -> dict[str, Any]:
         "content": data.get("content") or "",
         "is_constant": data.get("constant") is True,
         "is_enabled": data.get("enabled", True) is not False,
-        "order": _whole(data.get("insertion_order"), 100),
+        "order": read_integer(data.get("insertion_order"), 100),
         "position": _read_position(data, extensions),
         "role": _read_role(extensions.get("role")),
         "is_case_sensitive": (data.get("case_sensitive") if case is None else case) is True,
         "is_whole_word": extensions.get("match_whole_words") is True,
-        "probability": 100 if is_certain else _whole(extensions.get("probability"), 100),
+        "probability": 100 if is_certain else read_integer(extensions.get("probability"), 100),
         "group": extensions["group"] if isinstance(extensions.get("group"), str) else "",
-        **{name: _whole(extensions.get(key), usual) for name, (key, usual) in NUMBERS.items()},
+        **{name: read_integer(extensions.get(key), usual) for name, (key, usual) in NUMBERS.items()},
     }
 
 
@@ -279,8 +279,3 @@ def _read_position(data: Mapping[str, Any], extensions: Mapping[str, Any]) -> st
 def _read_role(role: Any) -> str:
     number = SPEAKERS.index(role) if role in SPEAKERS else role
     return str(number) if number in (1, 2) else "0"
-
-
-def _whole(value: Any, usual: int) -> int:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return int(value) if is_number else usual

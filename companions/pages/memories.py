@@ -42,6 +42,18 @@ from memory.recall.recall import recall
 from text.strings import is_storable
 
 MAX_MEMORY_CHARACTERS = 8_000
+PAGE_SIZE = 30
+PINNED, PRIVATE, CLOSED, ALL = "pinned", "private", "closed", "all"
+KINDS = {"", ALL, PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
+# The kinds that the page shows first: what was learnt, except goals and ideas, which have a page of their own.
+FACTS = [
+    kind for kind in Memory.Kind.values if kind not in (*Memory.MIRRORS, Memory.Kind.GOAL, Memory.Kind.IDEA)
+]
+MAX_PINNED = 100
+MAX_FOUND = 30
+MAX_CUE_CHARACTERS = 1_000
+# The messages that a memory was learnt from, for links into the talk.
+SOURCES = Prefetch("sources", Message.objects.order_by("said_at").only("pk", "said_at"))
 
 
 class MemoryForm(forms.Form):
@@ -73,9 +85,8 @@ class MemoryTextForm(MemoryForm):
 
     def __init__(self, *args: Any, longest: int, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["text"] = forms.CharField(
-            label=self.fields["text"].label, max_length=longest, widget=self.fields["text"].widget
-        )
+        text = self.fields["text"]
+        self.fields["text"] = forms.CharField(label=text.label, max_length=longest, widget=text.widget)
 
     def clean_happened_at(self) -> datetime | None:
         """Return the new time, or None if it is unchanged or empty."""
@@ -89,20 +100,6 @@ class MemoryTextForm(MemoryForm):
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
         return text.replace("\r\n", "\n")
-
-
-PAGE_SIZE = 30
-PINNED, PRIVATE, CLOSED, ALL = "pinned", "private", "closed", "all"
-KINDS = {"", ALL, PINNED, PRIVATE, CLOSED, *Memory.Kind.values}
-# The kinds that the page shows first: what was learnt, except goals and ideas, which have a page of their own.
-FACTS = [
-    kind for kind in Memory.Kind.values if kind not in (*Memory.MIRRORS, Memory.Kind.GOAL, Memory.Kind.IDEA)
-]
-MAX_PINNED = 100
-MAX_FOUND = 30
-MAX_CUE_CHARACTERS = 1_000
-# The messages that a memory was learnt from, for links into the talk.
-SOURCES = Prefetch("sources", Message.objects.order_by("said_at").only("pk", "said_at"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +178,8 @@ def _list(companion: Companion, kind: str, cursor: str | None, text: str = "") -
     if not kind:
         pinned = [] if cursor else list(chosen.filter(is_pinned=True).newest(MAX_PINNED))
         chosen = chosen.filter(is_pinned=False)
-    rows, next_cursor = list_page([(chosen, "happened_at")], cursor, PAGE_SIZE)
-    return {"lines": [Line(memory) for memory in (*pinned, *rows)], "following": next_cursor}
+    rows, following = list_page([(chosen, "happened_at")], cursor, PAGE_SIZE)
+    return {"lines": [Line(memory) for memory in (*pinned, *rows)], "following": following}
 
 
 def _build_filter(kind: str, *, is_search: bool = False) -> MemoryFilter:

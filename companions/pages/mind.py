@@ -94,24 +94,24 @@ class ValuesForm(forms.Form):
         )
         usual = {**settings.SAMPLING, **compute_sampling(Mind(preset=mind.preset))}
         usual["max_tokens"] = settings.ANSWER_TOKENS
-        numbers: dict[str, forms.Field] = {}
+        fields: dict[str, forms.Field] = {}
         for parameter in PARAMETERS.values():
             kind: Any = forms.IntegerField if parameter.is_whole else forms.FloatField
             bounds = {"min": parameter.least, "max": parameter.most, "step": parameter.step}
             shown = usual.get(parameter.name)
             widget = forms.NumberInput(attrs={**bounds, "placeholder": "" if shown is None else f"{shown:g}"})
-            numbers[parameter.name] = kind(
+            fields[parameter.name] = kind(
                 label=parameter.label, help_text=parameter.hint, required=False, widget=widget
             )
         for number, name in enumerate(STOPS, start=1):
-            numbers[name] = forms.CharField(
+            fields[name] = forms.CharField(
                 label=_("Ends an answer (%(number)s)") % {"number": number},
                 required=False,
                 strip=False,
                 max_length=MAX_STOP_CHARACTERS,
                 help_text=gettext_lazy("It stops before it would write this. \\n is a new line."),
             )
-        self.fields = {**numbers, **self.fields}
+        self.fields = {**fields, **self.fields}
 
     def clean(self) -> dict[str, Any]:
         """Return `sampling` and `context_tokens`, as `change_mind` takes them."""

@@ -9,6 +9,8 @@ from django.utils.translation import pgettext_lazy
 
 from text.strings import shorten
 
+NAME_CHARACTERS = 20  # of the companion's name within a tab, which has little room
+
 
 @dataclass(frozen=True, slots=True)
 class Tab:
@@ -33,8 +35,6 @@ class Place:
 def _list_revision_pages(name: str) -> tuple[str, ...]:
     return (f"{name}_edit", f"{name}_compare", f"{name}_restore")
 
-
-NAME_CHARACTERS = 20  # of the companion's name within a tab, which has little room
 
 # In a label, {name} stands for the companion's name.
 PLACES = (

@@ -28,15 +28,14 @@ from companions.pages.shortcuts import (
     redirect_whole,
 )
 from companions.pasts import imports, learning, undo
-from companions.pasts.log_import import progress
+from companions.pasts.job_progress import measure_progress
 from companions.pasts.plan import Choice
 from companions.pasts.preview import PASTS_SHOWN, describe, name_form
 from companions.pasts.uploads import PastImportError, read_file, read_first_lines
 from pasts.past import PastFile
 from text.strings import one_line
 
-PAGE = 20
-DEFAULT_TINT = 40
+PAGE_SIZE = 20
 UNREAD = "no_past"  # the error code if no speaker is recognised in plain text
 
 
@@ -178,9 +177,7 @@ def _remember(
             if not name:
                 raise PastImportError("no_name", _("Give the new companion a name."))
             admit_to(request.user, "companions", now)
-            companion = creation.create(
-                request.user, name=name, persona="", greeting="", tint=DEFAULT_TINT, now=now
-            )
+            companion = creation.create(request.user, name=name, now=now)
         return imports.begin(companion, upload, read, wanted, now).pk
 
     made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # idempotent
@@ -192,7 +189,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show a page of the companion's imports, newest first, with their progress and actions."""
     companion = get_companion(request.user, companion_id)
     mine = PastImport.objects.filter(companion=companion).select_related("job")
-    listed, following = list_page([(mine, "created_at")], request.GET.get("cursor"), PAGE)
+    listed, following = list_page([(mine, "created_at")], request.GET.get("cursor"), PAGE_SIZE)
     lines = [_describe(past) for past in listed]
     context = {
         "companion": companion,
@@ -207,7 +204,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 
 def _describe(past: PastImport) -> dict[str, Any]:
-    state, done = progress(past.job)
+    state, done = measure_progress(past.job)
     nightly = past.nightly_tokens or learning.NIGHTLY_TOKENS
     learnt = learning.count_progress(past) if past.learning != PastImport.Learning.NONE else None
     is_over = past.learning == PastImport.Learning.DONE

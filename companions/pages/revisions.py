@@ -25,6 +25,9 @@ from memory.models import Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.strings import is_storable
 
+PAGE_SIZE = 20
+NAMES = {Revision.About.USER_PROFILE: "profile", Revision.About.SELF_CONCEPT: "self_concept"}
+
 
 class SentencesForm(forms.Form):
     """Sentences, one a line.
@@ -41,12 +44,9 @@ class SentencesForm(forms.Form):
     def __init__(self, before: Revision | None, data: Any = None) -> None:
         self.before = before.number if before else 0
         super().__init__(data, initial={"text": before.text if before else ""})
-        self.fields["text"].help_text = _(
-            "At most %(most)d sentences of up to %(characters)d characters each."
-        ) % {
-            "most": MAX_SENTENCES,
-            "characters": SENTENCE_CHARACTERS,
-        }
+        hint = _("At most %(most)d sentences of up to %(characters)d characters each.")
+        limits = {"most": MAX_SENTENCES, "characters": SENTENCE_CHARACTERS}
+        self.fields["text"].help_text = hint % limits
 
     def clean_text(self) -> list[str]:
         """Return the sentences: the lines that are not blank."""
@@ -83,15 +83,11 @@ def _explain_length(number: int, sentence: str) -> str:
     return text % {"number": number, "more": more, "begin": sentence[:40]}
 
 
-PAGE_SIZE = 20
-NAMES = {Revision.About.USER_PROFILE: "profile", Revision.About.SELF_CONCEPT: "self_concept"}
-
-
 def _context(companion: Companion, about: Revision.About, **more: Any) -> dict[str, Any]:
     """Return the context of every page: the companion, and the URL names of the text's pages."""
     name = NAMES[about]
     ways = {way: f"{name}_{way}" for way in ("edit", "compare", "restore")}
-    return {"companion": companion, "here": name, "page_name": name, **ways, **more}
+    return {"companion": companion, "page_name": name, **ways, **more}
 
 
 def _revisions(request: SignedInRequest, companion_id: UUID, about: str) -> QuerySet[Revision]:

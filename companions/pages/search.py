@@ -18,7 +18,7 @@ from companions.models import Companion, Message
 from companions.pages.shortcuts import list_page, page_view, post_view, read_page
 from text.strings import shorten
 
-PAGE = 20
+PAGE_SIZE = 20
 SHOWN_CHARACTERS = 240
 
 
@@ -39,14 +39,14 @@ def _find(companion: Companion, text: str, cursor: str | None) -> dict[str, Any]
         query = read_query(companion.pk, text)
     except SearchError as error:
         return {"problem": str(error.detail)}
-    messages, following = read_page(lambda page: search(companion, query, page), cursor, PAGE)
+    messages, following = read_page(lambda page: search(companion, query, page), cursor, PAGE_SIZE)
     found = [(message, query.cut_snippet(read_plainly(message))) for message in messages]
     return {"found": found, "following": following}
 
 
 def _list_all(companion: Companion, cursor: str | None) -> dict[str, Any]:
     """Return a page of all messages, newest first, which the page shows before a search."""
-    said, following = list_page([(Message.objects.filter(companion=companion), "said_at")], cursor, PAGE)
+    said, following = list_page([(Message.objects.filter(companion=companion), "said_at")], cursor, PAGE_SIZE)
     found = [(message, [Part(shorten(read_plainly(message), SHOWN_CHARACTERS), False)]) for message in said]
     return {"found": found, "following": following}
 
@@ -55,7 +55,9 @@ def _list_all(companion: Companion, cursor: str | None) -> dict[str, Any]:
 def bookmarks(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show a page of the bookmarked messages, newest bookmark first."""
     companion = get_companion(request.user, companion_id)
-    listed, following = list_page([(list_bookmarks(companion), "made_at")], request.GET.get("cursor"), PAGE)
+    listed, following = list_page(
+        [(list_bookmarks(companion), "made_at")], request.GET.get("cursor"), PAGE_SIZE
+    )
     context = {"companion": companion, "bookmarks": listed, "following": following}
     return render(request, "search/bookmarks.html", context)
 

@@ -37,10 +37,6 @@ from safety.models import Notice
 MAX_BLOCK = 20_000  # characters; a longer one is shown as it was written until the answer is complete
 
 
-def _context(companion: Companion, page: transcript.TranscriptPage) -> dict[str, object]:
-    return {"companion": companion, "page": page}
-
-
 @page_view
 def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show the newest turns, or those around a message, which is marked: `?at=`, or the first message of `?day=`.
@@ -56,7 +52,9 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         page = transcript.load_before(companion.conversation, None)
     if unread and not found and not page.find_turn(unread):
         page = transcript.load_around(companion.conversation, unread)
-    more = {
+    context = {
+        "companion": companion,
+        "page": page,
         "found": found and found.pk,
         "first_unread": page.find_turn(unread),
         "words": _script_texts(companion.name),
@@ -68,7 +66,7 @@ def talk(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
             if notice.kind != Notice.Kind.AI  # the talk itself shows that at the beginning of a day
         ],
     }
-    return render(request, "companions/talk.html", _context(companion, page) | more)
+    return render(request, "companions/talk.html", context)
 
 
 def _find_place(request: SignedInRequest, companion: Companion) -> Message | None:
@@ -158,16 +156,15 @@ def turn_list(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     else:
         page = transcript.load_before(companion.conversation, start)
     unread = None if edge else find_first_unread(companion.conversation, timezone.now())
-    context = {"first_unread": page.find_turn(unread)}
-    return render(request, "companions/_turns.html", _context(companion, page) | context)
+    context = {"companion": companion, "page": page, "first_unread": page.find_turn(unread)}
+    return render(request, "companions/_turns.html", context)
 
 
 @page_view
 def turn(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> HttpResponse:
     """Show one turn as it is now, which the page loads when an answer is complete."""
     message = get_message(request.user, companion_id, message_id)
-    shown = transcript.turn_of(message)
-    context = {"companion": message.companion, "turn": shown}
+    context = {"companion": message.companion, "turn": transcript.turn_of(message)}
     return render(request, "companions/_turn.html", context)
 
 
@@ -234,7 +231,7 @@ def delete_message(request: SignedInRequest, companion_id: UUID, message_id: UUI
     deletion.delete_messages(companion_id, ids, timezone.now())
     if not request.htmx:
         return redirect("talk", companion_id)
-    return trigger_client_event(HttpResponse(), "messages-deleted", {"ids": [str(one) for one in ids]})
+    return trigger_client_event(HttpResponse(), "messages-deleted", {"ids": [str(id) for id in ids]})
 
 
 @post_view

@@ -147,7 +147,7 @@ def _look_at_past(request: SignedInRequest, content: bytes, form: str) -> HttpRe
 
 
 def _move_in(request: SignedInRequest, content: bytes) -> HttpResponse:
-    """Make a companion of a DigitalLife file; raise MovingError or LimitError."""
+    """Make a companion of a DigitalLife file; raise DigitalLifeError or LimitError."""
     mind = digital_life.parse_mind(content)
     companion = import_mind(request.user, mind, timezone.now())
     entries = len(mind.longTermMemory)

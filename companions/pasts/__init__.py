@@ -9,7 +9,8 @@ budget      how many tokens learning from an import may spend in a night
 learning    learning from an import's sessions, one after the other
 undo        deleting an import with all that was drawn from it
 
-log_import  a log that a program sends, imported at once
+log_import    a log that a program sends, imported at once
+job_progress  how far a job is: the import of a log or a past, or the closing of a session
 
 The files are read by the package `pasts`, which knows nothing of Kith.
 """

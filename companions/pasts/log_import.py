@@ -9,17 +9,15 @@ from django.conf import settings
 from django.db.models import Sum
 from django.utils.translation import gettext as _
 
-from accounts.limits.usage import NO_TOKENS
 from companions.answers.emotion_tags import without_tags
 from companions.archives.limits import estimate_bytes, require_storage
 from companions.conversations.messages import say_all
 from companions.errors import CompanionsError, ConflictError, LimitError
-from companions.models import Closing, Companion, Job, Message, PastImport, Session
+from companions.models import Companion, Job, Message, PastImport, Session
 from companions.models.companion import hold
 from companions.pasts.placement import weave_in
 from companions.pasts.plan import SESSION_GAP
 from database.journal import everywhere
-from memory.embedding import select_unembedded
 from memory.forgotten import load_forgotten
 from memory.models import Memory
 
@@ -76,45 +74,6 @@ def require_room(companion: Companion, more: int) -> None:
         raise LimitError(
             "too_many_messages", _("A companion can have at most %(limit)s messages.") % {"limit": limit}
         )
-
-
-def progress(job: Job) -> tuple[str, int]:
-    """Return the job's state, and how many of its messages are done: recallable for an import."""
-    if job.error:
-        return "failed", 0
-    if job.kind == Job.Kind.CLOSE:
-        closing = Closing.objects.filter(job=job).first()
-        if closing is None:  # there was nothing to close
-            return "done", job.total
-        if closing.state == Closing.State.WAITING and closing.is_begun:
-            return "running", 0
-        return closing.state, job.total if closing.state == Closing.State.DONE else 0
-    if job.kind == Job.Kind.IMPORT_PAST:
-        return _progress_of_past(job)
-    if job.kind != Job.Kind.IMPORT_LOG:
-        return "done", job.total
-    left = select_unembedded(job.companion_id).filter(message__job=job).count()
-    return ("running" if left else "done"), job.total - left
-
-
-def _progress_of_past(job: Job) -> tuple[str, int]:
-    """Return the state of a past's import or its undoing, and how many of its messages are recallable or deleted."""
-    past = PastImport.objects.filter(job=job).first()
-    if past is None:  # it is undone
-        return "done", job.total
-    made = Message.everywhere.filter(job=job).count()
-    if past.state == PastImport.State.UNDOING:
-        return "running", job.total - made
-    left = select_unembedded(job.companion_id).filter(message__job=job).count()
-    if past.state == PastImport.State.WAITING:
-        return ("running" if past.look_at else "waiting"), made - left
-    return ("running" if left else "done"), job.total if not left else made - left
-
-
-def get_error_code(job: Job) -> str:
-    """Return the code of the job's error, `NO_TOKENS` if a closing waits for tomorrow's tokens, or else ""."""
-    waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
-    return job.error or (NO_TOKENS if waiting.exists() else "")
 
 
 def _select_new(companion: Companion, lines: Sequence[Line]) -> list[Line]:

@@ -72,12 +72,15 @@ def tint(hue: int) -> str:
     return f"tinted tint-{find_nearest_preset(hue)}"
 
 
+def _read_day(day: date | datetime) -> date:
+    """Return the day, or that of a time in the reader's zone."""
+    return timezone.localtime(day).date() if isinstance(day, datetime) else day
+
+
 @register.filter
 def day_label(day: date | datetime) -> str:
     """Return "Today", "Yesterday" or the date, in the reader's language and zone, with the year unless it is this one."""
-    if isinstance(day, datetime):
-        day = timezone.localtime(day).date()
-    today = timezone.localdate()
+    day, today = _read_day(day), timezone.localdate()
     if day == today:
         return _("Today")
     if day == today - timedelta(days=1):
@@ -90,9 +93,7 @@ def day_label(day: date | datetime) -> str:
 @register.filter
 def day_within(day: date | datetime) -> str:
     """Return the day as `day_label` does, but for use within a sentence: "today", "yesterday" or the date."""
-    if isinstance(day, datetime):
-        day = timezone.localtime(day).date()
-    today = timezone.localdate()
+    day, today = _read_day(day), timezone.localdate()
     if day == today:
         return pgettext("within a sentence", "today")
     if day == today - timedelta(days=1):
@@ -191,9 +192,7 @@ def clock(at: datetime) -> str:
 @register.filter
 def whole_day(day: date | datetime) -> str:
     """Return a day with its year, in the reader's language and zone."""
-    if isinstance(day, datetime):
-        day = timezone.localtime(day).date()
-    return date_format(day, pgettext("another year", "j F Y"))
+    return date_format(_read_day(day), pgettext("another year", "j F Y"))
 
 
 @register.filter

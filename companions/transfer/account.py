@@ -23,7 +23,7 @@ from django.utils.text import slugify
 
 from accounts.models import Token, User
 from companions.models import Companion, GalleryReport, GalleryVersion, Lorebook
-from companions.transfer.json_export import JSON_BEGINNING, export, stream_file
+from companions.transfer.json_export import JSON_BEGINNING, export_json, stream_file
 from files.archives import Archive, Outlet, is_zip
 from files.contents import open_content
 from files.errors import ContentLostError, FilesError
@@ -54,6 +54,7 @@ This file is for reading, and for other programs. To go on with a companion in a
 """
 PIECE_BYTES = 256_000
 MAX_NAME_CHARACTERS = 40
+PERSON_FIELDS = ("email", "name", "about", "time_zone", "language", "age_group", "date_joined", "last_login")
 PUBLISHED_FIELDS = (
     *("character_id", "number", "state", "name", "published_as", "line", "summary", "tags", "language"),
     *("licence", "rating", "content", "submitted_at", "decided_at", "reason"),
@@ -67,13 +68,7 @@ def describe_account(user: User, now: datetime) -> dict[str, Any]:
         "format": "kith-account",
         "version": VERSION,
         "exported_at": now,
-        "person": {
-            name: getattr(user, name)
-            for name in (
-                *("email", "name", "about", "time_zone", "language", "age_group"),
-                *("date_joined", "last_login"),
-            )
-        },
+        "person": {name: getattr(user, name) for name in PERSON_FIELDS},
         "addresses": list(EmailAddress.objects.filter(user=user).values("email", "verified", "primary")),
         "tokens": list(Token.objects.owned_by(user).values(*TOKEN_FIELDS)),
         "own_models": list(
@@ -126,7 +121,7 @@ async def export_account(user: User, now: datetime) -> AsyncIterator[bytes]:
             name = slugify(companion.name, allow_unicode=True)[:MAX_NAME_CHARACTERS]
             path = f"companions/{name or 'companion'}-{companion.pk}.json"
             with archive.open(path, "w", force_zip64=True) as entry:
-                async for piece in export(companion, now):
+                async for piece in export_json(companion, now):
                     await asyncio.to_thread(entry.write, piece)
                     yield outlet.take()
         stored = StoredFile.objects.owned_by(user).order_by("pk")

@@ -29,7 +29,6 @@ from files.pictures import picture
 from files.uploads import UNUSED_AFTER
 from text.strings import one_line
 
-TINT = 40
 # The card's field for each of the companion's.
 FIELDS = {
     "nickname": "nickname",
@@ -96,16 +95,14 @@ def make_companion(upload: CardUpload, now: datetime, *, name: str = "", greetin
     data: dict[str, Any] = upload.content["data"]
     fields = read_fields(data)
     name = one_line(name or data["name"] or data["nickname"])
-    _check(name, fields, greeting)
+    _check_fields(name, fields, greeting)
     with transaction.atomic():
         if not CardUpload.objects.select_for_update().filter(pk=upload.pk).exists():
             raise CardError(
                 "no_such_card",
                 _("This card has already been used, or has been removed in the meantime. Send it again."),
             )
-        companion = creation.create(
-            upload.user, name=name, tint=TINT, first_greeting=greeting, now=now, **fields
-        )
+        companion = creation.create(upload.user, name=name, first_greeting=greeting, now=now, **fields)
         kept = {key: value for key, value in data.items() if key not in {*FIELDS.values(), "character_book"}}
         if assets := upload.assets:
             assets.companion = companion
@@ -176,7 +173,7 @@ def _pack(user: User, assets: Sequence[Asset], now: datetime) -> StoredFile:
     return store_content(user, packed.getvalue(), StoredFile.Kind.CARD, "application/zip", now)
 
 
-def _check(name: str, fields: Mapping[str, Any], greeting: int) -> None:
+def _check_fields(name: str, fields: Mapping[str, Any], greeting: int) -> None:
     """Raise CardError unless a companion can have these fields."""
     if not 0 <= greeting <= len(fields["alternate_greetings"]):
         raise CardError("no_such_greeting", _("The card has no such greeting."))

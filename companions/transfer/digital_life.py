@@ -38,11 +38,11 @@ CLAUSE = regex.compile(r"(?<=[，；：、])|(?<=[,;:—–])\s+")
 BLANK = regex.compile(r"\s+")
 
 
-class MovingError(CompanionsError):
+class DigitalLifeError(CompanionsError):
     """The given file cannot be imported; nothing of it was."""
 
 
-class TooLargeError(MovingError):
+class TooLargeError(DigitalLifeError):
     status = 413
 
     def __init__(self) -> None:
@@ -176,22 +176,22 @@ def looks_like_mind(body: bytes) -> bool:
 
 
 def parse_mind(body: bytes) -> Mind:
-    """Return the parsed and validated file. Raise MovingError, which names the place of the first mistake."""
+    """Return the parsed and validated file. Raise DigitalLifeError, which names the place of the first mistake."""
     if len(body) > MAX_BYTES:
         raise TooLargeError
     try:
         mind = Mind.model_validate(orjson.loads(check_json(body)))
     except TooManyValuesError as error:
         detail = _("This file has more values than any file of DigitalLife's.")
-        raise MovingError("too_many_values", detail, 413) from error
+        raise DigitalLifeError("too_many_values", detail, 413) from error
     except orjson.JSONDecodeError as error:
-        raise MovingError("no_json", _("This is not JSON: %(error)s") % {"error": error}) from error
+        raise DigitalLifeError("no_json", _("This is not JSON: %(error)s") % {"error": error}) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
         place = "".join(steps).lstrip(".") or "JSON"
         detail = _("%(place)s: %(wrong)s") % {"place": place, "wrong": _explain(first)}
-        raise MovingError("bad_field", detail) from error
+        raise DigitalLifeError("bad_field", detail) from error
     _check_links(mind)
     return mind
 
@@ -214,13 +214,13 @@ def _check_links(mind: Mind) -> None:
     for number, entry in enumerate(mind.longTermMemory):
         if entry.uuid in known:
             place = f"longTermMemory[{number}].uuid"
-            raise MovingError("uuid_twice", _("%(place)s occurs twice.") % {"place": place})
+            raise DigitalLifeError("uuid_twice", _("%(place)s occurs twice.") % {"place": place})
         known.add(entry.uuid)
     for number, message in enumerate(mind.archivedMemory):
         if message.belongTo not in known:
             place = f"archivedMemory[{number}].belongTo"
             detail = _("%(place)s does not name a diary entry of longTermMemory.")
-            raise MovingError("belongs_nowhere", detail % {"place": place})
+            raise DigitalLifeError("belongs_nowhere", detail % {"place": place})
 
 
 def find_ignored(mind: Mind) -> list[str]:

@@ -25,7 +25,7 @@ from memory.models import DiaryEntry, Recall, Recalled, Revision
 from memory.models.revision import MAX_SENTENCES
 from memory.store import keep_fact
 
-TINT = 200
+TINT = 200  # of all companions from DigitalLife
 # DigitalLife gives a user's turn and its reply the same time; Kith needs them one after the other.
 STEP = timedelta(microseconds=1)
 
@@ -38,7 +38,7 @@ def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
             "limit": f"{settings.MESSAGES_EACH:,}"
         }
         raise LimitError("too_many_messages", detail)
-    companion = creation.create(user, name=mind.selfName, persona="", greeting="", tint=TINT, now=now)
+    companion = creation.create(user, name=mind.selfName, tint=TINT, now=now)
     # The first twenty sentences become self-concept and user profile, the rest facts.
     for about, text in (
         (Revision.About.SELF_CONCEPT, mind.memoryAboutSelf),

@@ -49,45 +49,44 @@ EXPORTED: dict[str, tuple[type[models.Model], str]] = {
     and not section.model._meta.auto_created  # links are exported with the row that has them
 }
 EXPORTED |= {"deliveries": (Delivery, "companion"), "past_imports": (PastImport, "companion")}
-# Columns that are not exported: internals of reading and leasing, the owner, prompts as sent, and file names in the
-# storage.
-NO_WORDS = {"entry", "lease_by", "lease_at", "draft", "user_id", "prompt", "shown", "key", "missed_at"}
+# Not exported: internals of reading and leasing, the owner, prompts as sent, and file names in the storage.
+SKIPPED_COLUMNS = {"entry", "lease_by", "lease_at", "draft", "user_id", "prompt", "shown", "key", "missed_at"}
 
 
-async def export(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
+async def export_json(companion: Companion, now: datetime) -> AsyncIterator[bytes]:
     """Yield the file in pieces: a JSON object with the companion, and one list for each table.
 
     The batches are read one after the other, so a message saved meanwhile may be in one list and not in another.
     """
-    head = {"format": "kith", "version": VERSION, "exported_at": now, "companion": _row(companion)}
+    head = {"format": "kith", "version": VERSION, "exported_at": now, "companion": _write_row(companion)}
     head["person"] = {"name": companion.user.name, "about": companion.user.about}
     yield orjson.dumps(head)[:-1]
     for name, (model, way) in EXPORTED.items():
         yield f',\n"{name}":['.encode()
         after, is_first = None, True
-        while rows := await in_thread(_batch, model, way, companion, after):
+        while rows := await in_thread(_load_batch, model, way, companion, after):
             after = rows[-1].pk
-            lines = b",\n".join(orjson.dumps(_row(row)) for row in rows)
+            lines = b",\n".join(orjson.dumps(_write_row(row)) for row in rows)
             yield lines if is_first else b",\n" + lines
             is_first = False
         yield b"]"
     yield b"}\n"
 
 
-def _batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
+def _load_batch(model: type[models.Model], way: str, companion: Companion, after: Any) -> list[models.Model]:
     """Return the next rows after the key `after`, of all branches: one query, plus one per many-to-many field."""
     rows = model._base_manager.filter(**{way: companion.pk}).order_by("pk")
     rows = rows.filter(pk__gt=after) if after is not None else rows
     return list(rows.prefetch_related(*(field.name for field in model._meta.many_to_many))[:BATCH])
 
 
-def _row(row: models.Model) -> dict[str, Any]:
+def _write_row(row: models.Model) -> dict[str, Any]:
     fields = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
     links = {
         field.name: [linked.pk for linked in getattr(row, field.name).all()]
         for field in row._meta.many_to_many
     }
-    return {name: value for name, value in {**fields, **links}.items() if name not in NO_WORDS}
+    return {name: value for name, value in {**fields, **links}.items() if name not in SKIPPED_COLUMNS}
 
 
 def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> StreamingHttpResponse:
@@ -102,4 +101,6 @@ def stream_file(pieces: AsyncIterator[bytes], content_type: str, name: str) -> S
 def export_response(companion: Companion) -> StreamingHttpResponse:
     """Return a streaming response with all data of the companion as a JSON file."""
     now = timezone.now()
-    return stream_file(export(companion, now), "application/json", f"kith-{companion.pk}-{now:%Y-%m-%d}.json")
+    return stream_file(
+        export_json(companion, now), "application/json", f"kith-{companion.pk}-{now:%Y-%m-%d}.json"
+    )

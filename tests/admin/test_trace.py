@@ -11,7 +11,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from accounts.models import ModelCall, User
-from companions.admin.reply import load_rounds, measure_stretches, pretty
+from companions.admin.reply import format_json, load_rounds, measure_stretches
 from companions.models import Companion, Job, Message, Mind, Prompt, Reply
 from config.admin.sidebar import list_rooms
 from memory.admin.memories import RECALLS_PER_PAGE
@@ -118,9 +118,9 @@ def test_stretches_add_up(scene: Scene) -> None:
 
 
 def test_json_in_a_string_is_opened_and_other_text_is_left() -> None:
-    assert pretty('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
+    assert format_json('{"cue": "猫"}') == '{\n  "cue": "猫"\n}'
     for text in ("not json", "[" * 3_000):
-        assert pretty(text) == text
+        assert format_json(text) == text
 
 
 def test_a_memorys_page_shows_its_sources_and_its_recalls(desk: Client, scene: Scene) -> None:

@@ -15,7 +15,7 @@ from redis import Redis
 from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
 from companions.models import Companion
-from companions.transfer.json_export import export
+from companions.transfer.json_export import export_json
 from config.logs import stack
 from jobs.background import in_thread
 from providers.chat.structured import ask
@@ -89,7 +89,7 @@ async def test_a_key_stays_where_it_was_entered(
             frames += await socket.until("reply.failed", seconds=20)
     told = await in_thread(fail_beside_the_talk, mira)
     assert await in_thread(ModelCall.objects.exclude(said="").count) == 2
-    exported = b"".join([part async for part in export(mira, timezone.now())]).decode()
+    exported = b"".join([part async for part in export_json(mira, timezone.now())]).decode()
     places = {
         "tables": await in_thread(read_tables),
         "redis": await in_thread(read_redis),

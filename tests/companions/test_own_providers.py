@@ -21,7 +21,7 @@ from companions.models import Closing, Companion, Mind, Reply
 from companions.replies.context import TurnContext, prepare
 from companions.replies.lifecycle import claim, start
 from companions.sessions import closing
-from companions.transfer.json_export import export
+from companions.transfer.json_export import export_json
 from config.logs import stack
 from jobs.background import in_thread
 from jobs.lease import MAX_ATTEMPTS
@@ -224,7 +224,7 @@ async def test_its_key_is_nowhere_but_sealed_and_its_address_only_with_it(
     companion = await in_thread(Companion.objects.select_related("mind", "user").get, pk=mira.pk)
     told = await in_thread(fail_beside_the_talk, companion)
     assert await in_thread(ModelCall.objects.filter(provider="own").count) == 3
-    exported = b"".join([part async for part in export(companion, timezone.now())]).decode()
+    exported = b"".join([part async for part in export_json(companion, timezone.now())]).decode()
     elsewhere = await in_thread(partial(read_tables, without="providers_ownprovider"))
     places = {
         "tables": await in_thread(read_tables),

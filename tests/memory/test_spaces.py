@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from accounts.limits.usage import Payer
 from companions.models import Companion
-from companions.pasts.log_import import Line, import_log, progress
+from companions.pasts.job_progress import measure_progress
+from companions.pasts.log_import import Line, import_log
 from memory import tasks
 from memory.embedding import embed_cue, embed_waiting
 from memory.embedding.spaces import CueVector, clear_cache, find_serving_space, get_or_create_wanted_space
@@ -409,9 +410,9 @@ def test_a_refused_line_does_not_keep_its_import_running(
 ) -> None:
     lines = [Line(role="user", text=text, at=DAY) for text in ("Tea.", "REFUSED", "Milk.")]
     job = import_log(mira, lines, timezone.now())
-    assert progress(job) == ("running", 0)
+    assert measure_progress(job) == ("running", 0)
     embed_all()
-    assert progress(job) == ("done", 3)
+    assert measure_progress(job) == ("done", 3)
     assert ask(mira, "refused")[0].memory.text == "REFUSED"
 
 

@@ -9,7 +9,7 @@ import pytest
 from accounts.models import Token, User
 from companions.deletion import delete_companion
 from companions.models import Companion
-from companions.transfer.json_export import export
+from companions.transfer.json_export import export_json
 from jobs.background import in_thread
 from memory.core_memory import set_slot, write_block
 from memory.models import Block, Memory, Slot
@@ -62,7 +62,7 @@ async def test_an_export_holds_no_key_and_no_token(mira: Companion, settings: An
     settings.CHAT = settings.CHAT | {"api_key": "sk-of-the-operator"}
     await in_thread(partial(choose_chat, "Mine", "http://llm.example/v1", "m", api_key="sk-of-a-provider"))
     token, plaintext = await in_thread(Token.objects.issue, mira.user, "test")
-    whole = b"".join([piece async for piece in export(mira, NOW)]).decode()
+    whole = b"".join([piece async for piece in export_json(mira, NOW)]).decode()
     assert "Mira" in whole
     for secret in (plaintext, token.digest, mira.user.password, "sk-of-the-operator", "sk-of-a-provider"):
         assert str(secret) not in whole

@@ -90,7 +90,7 @@ def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> En
         keys, additional = (*keys[:1], *(key for group in additional for key in group)), ()
     secondary = entry.get("secondary_keys") if entry.get("selective") and not is_regex else ()
     place, depth, reverse_depth = _find_place(decorators, extensions, entry.get("position"))
-    order = _read_integer(entry.get("insertion_order"), DEFAULT_ORDER)
+    order = read_integer(entry.get("insertion_order"), DEFAULT_ORDER)
     character_filter = _read_mapping(extensions.get("character_filter"))
     return Entry(
         key=key,
@@ -100,7 +100,7 @@ def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> En
         content=content.strip(),
         is_enabled=entry.get("enabled", True) is not False,
         order=order,
-        priority=_take_first(decorators.priority, _read_integer(entry.get("priority"), None), order),
+        priority=_take_first(decorators.priority, read_integer(entry.get("priority"), None), order),
         keys=keys,
         secondary_keys=read_keys(secondary),
         logic=_read_logic(extensions.get("selectiveLogic")),
@@ -128,7 +128,7 @@ def read_entry(book: Book, index: int, entry: Mapping[str, Any], key: str) -> En
         probability=_read_probability(decorators, extensions),
         groups=_read_groups(extensions.get("group")),
         is_group_priority=extensions.get("group_override") is True,
-        group_weight=_read_integer(extensions.get("group_weight"), DEFAULT_WEIGHT),
+        group_weight=read_integer(extensions.get("group_weight"), DEFAULT_WEIGHT),
         is_group_scored=extensions.get("use_group_scoring") is True,
         reads_recursion=book.is_recursive
         and extensions.get("exclude_recursion") is not True
@@ -163,7 +163,7 @@ def _find_place(
             return "depth", None, decorators.reverse_depth
         if decorators.end:
             return "depth", 0, None
-    number = _read_integer(extensions.get("position"), None)
+    number = read_integer(extensions.get("position"), None)
     if number is None or not 0 <= number < len(SILLY_TAVERN_PLACES):
         return ("before_desc" if position == "before_char" else "after_desc"), None, None
     place = SILLY_TAVERN_PLACES[number]
@@ -202,7 +202,7 @@ def _read_level(value: Any) -> int:
 
 
 def _read_logic(value: Any) -> Logic:
-    number = _read_integer(value, 0)
+    number = read_integer(value, 0)
     return Logic(number) if number in list(Logic) else Logic.AND_ANY
 
 
@@ -210,22 +210,23 @@ def _read_role(value: Any) -> Role:
     roles: tuple[Role, ...] = ("system", "user", "assistant")
     if value in ROLES:
         return roles[ROLES.index(value)]
-    number = _read_integer(value, 0)
+    number = read_integer(value, 0)
     return roles[number] if 0 <= number < len(roles) else "system"
 
 
 def _read_scan_depth(value: Any, default: Any) -> Any:
-    number = _read_integer(value, -1)
+    number = read_integer(value, -1)
     return default if number < 0 else min(number, MAX_SCAN_DEPTH)
 
 
 def _read_count(value: Any, default: int = 0) -> int:
     """Return the value as an integer of at least 0, or the default if it is no number."""
-    number: int = _read_integer(value, default)
+    number: int = read_integer(value, default)
     return max(number, 0)
 
 
-def _read_integer(value: Any, default: Any) -> Any:
+def read_integer(value: Any, default: Any) -> Any:
+    """Return the value as an integer, or the default if it is no number or a very large one."""
     return int(value) if _is_number(value) else default
 
 

@@ -31,14 +31,10 @@ def choose_in_groups(
     lost: dict[str, Loss] = {}
     for group in dict.fromkeys(group for entry in entries for group in entry.groups):
         members = [entry for entry in entries if group in entry.groups and entry.key not in lost]
-        winners = _choose(group, members, taken, sticky, score, context)
-        kept = {winner.key for winner in winners}
-        if members and not winners:
-            kept_keys = (key for key, entry in taken.items() if group in entry.groups)
-        else:
-            kept_keys = (winner.key for winner in winners)
-        winner_key = next(kept_keys, "")
-        lost |= {member.key: Loss("group", winner_key) for member in members if member.key not in kept}
+        winners = [entry.key for entry in _choose(group, members, taken, sticky, score, context)]
+        before = [key for key, entry in taken.items() if group in entry.groups]
+        first = next(iter([*winners, *before]), "")
+        lost |= {member.key: Loss("group", first) for member in members if member.key not in winners}
     return lost
 
 

@@ -70,7 +70,7 @@ export class Attachments {
 
   // Return the attached files for the message that is being sent, and clear them here.
   take() {
-    const taken = this.#items.map(({ id, name, url, isText }) => ({ id, name, url, isText }));
+    const taken = this.#items.map(toKeep);
     this.#items = [];
     this.list.replaceChildren();
     this.#keep();
@@ -133,12 +133,14 @@ export class Attachments {
   }
 
   #keep() {
-    const here = this.#items.filter(({ id }) => id).map(({ id, name, url, isText }) => ({ id, name, url, isText }));
+    const here = this.#items.filter(({ id }) => id).map(toKeep);
     keep(this.name, here.length ? JSON.stringify(here) : null);
     this.all.hidden = this.isEmpty;
     if (!this.obstacle) this.onReady();
   }
 }
+
+const toKeep = ({ id, name, url, isText }) => ({ id, name, url, isText });
 
 function read(text) {
   try {

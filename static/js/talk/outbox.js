@@ -30,7 +30,6 @@ export class Outbox {
     const letter = this.letters.find((one) => one.clientId === clientId);
     if (letter) delete letter.recording;
     this.#keep();
-    return letter ?? null;
   }
 
   drop(clientId) {

@@ -180,15 +180,18 @@ connection.addEventListener("frame", ({ detail: frame }) => {
   if (frame.type === "pong") return;
   if (frame.type === "message.saved") saved(frame);
   else if (frame.type === "message.said") saying = saying.then(() => said(frame.message, frame.emotions)).catch(() => {});
-  else if (frame.type === "reply.heard") turns.find(frame.message_id) && turns.refresh(frame.message_id);
-  else if (frame.type === "forget.ended") turns.find(frame.message_id) && turns.refresh(frame.message_id);
+  else if (["reply.heard", "forget.ended"].includes(frame.type)) refreshKnown(frame.message_id);
   else if (frame.type === "branch.chosen") followBranch();
   else if (frame.type === "messages.missed") turns.catchUp(isStreaming).catch(() => {});
   else if (frame.type === "messages.deleted") remove(frame.ids);
-  else if (frame.type === "message.corrected") turns.find(frame.message.id) && turns.refresh(frame.message.id);
+  else if (frame.type === "message.corrected") refreshKnown(frame.message.id);
   else if (frame.type === "error") refused(frame);
   else replies.take(frame);
 });
+
+function refreshKnown(id) {
+  if (turns.find(id)) turns.refresh(id);
+}
 
 // A branch chosen in this window loads the page anyway; one chosen elsewhere is followed by reloading it.
 let leftAt = -LATER_MS;

@@ -10,7 +10,7 @@ from django.db.models import Max
 from accounts.models import User
 from cards.reader import ReadCard
 from cards.schema import normalise
-from companions.lore.editing import keep_lorebook
+from companions.lore.editing import make_book
 from companions.lore.turn import get_entry_id
 from companions.models import Companion, LoreEntry, Message, Prompt, Reply
 from companions.transfer.card_import import keep_upload, make_companion
@@ -40,7 +40,7 @@ def made(
 
 def add_persons_book(user: User, *lore: Mapping[str, Any]) -> None:
     book = normalise({"spec": "lorebook_v3", "data": {"entries": list(lore)}})[0]["data"]
-    keep_lorebook(user, book, NOW)
+    make_book(user, book, NOW)
 
 
 def entry(content: str, *keys: str, **fields: Any) -> dict[str, Any]:

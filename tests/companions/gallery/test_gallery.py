@@ -16,6 +16,7 @@ from PIL import Image
 from accounts.models import User
 from companions.deletion import delete_companion
 from companions.errors import CompanionsError, GalleryError
+from companions.face.portraits import delete_unused_pictures
 from companions.gallery import decisions, submission
 from companions.gallery.adoption import adopt
 from companions.gallery.catalogue import find_entry, preview
@@ -609,4 +610,4 @@ def test_there_are_bounds(alice: User, odessa: Companion, settings: Any) -> None
 def test_a_picture_of_no_version_is_swept(alice: User) -> None:
     old = timezone.now() - timedelta(hours=2)
     store_content(alice, drawn("WEBP"), StoredFile.Kind.GALLERY, "image/webp", old)
-    assert submission.delete_unused_pictures(timezone.now()) == 1
+    assert delete_unused_pictures(timezone.now()) == 1

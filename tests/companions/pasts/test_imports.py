@@ -16,7 +16,8 @@ from companions.errors import LimitError
 from companions.models import Branch, Companion, Conversation, Message, PastImport, Session
 from companions.pasts import imports
 from companions.pasts.imports import Wanted
-from companions.pasts.log_import import Line, import_log, progress
+from companions.pasts.job_progress import measure_progress
+from companions.pasts.log_import import Line, import_log
 from companions.pasts.plan import Choice
 from files.models import StoredFile
 from jobs.lease import LEASE_TIME
@@ -67,7 +68,7 @@ def test_a_past_stands_with_its_dates_before_what_was_said_here_and_comes_to_min
     assert not StoredFile.objects.exists()
     assert Session.objects.filter(messages__job=past.job, ended_at__isnull=False).distinct().count() == 2
     embed_waiting(mira.pk)
-    assert progress(past.job) == ("done", 4)
+    assert measure_progress(past.job) == ("done", 4)
     found = recall(mira.pk, "Where does the cat hide?", 1, now=NOW, zone=UTC)
     assert [one.memory.text for one in found] == [LINES[0][1]]
 
@@ -209,7 +210,7 @@ def test_a_past_whose_file_is_lost_has_failed_after_eight_tries_and_its_job_says
     past.refresh_from_db()
     assert (past.state, past.attempts, past.error) == (PastImport.State.FAILED, 8, "no_file")
     past.job.refresh_from_db()
-    assert progress(past.job) == ("failed", 0)
+    assert measure_progress(past.job) == ("failed", 0)
 
 
 def test_no_more_is_imported_than_the_storage_of_each_person(
