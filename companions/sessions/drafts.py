@@ -172,8 +172,7 @@ def find_entry_before(
     is given, before that time: a page of an evening during the session counts, which tells of the same talk.
     """
     before = until or session.started_at
-    earlier = DiaryEntry.objects.filter(companion=companion, started_at__lt=before, is_stale=False)
-    earlier = earlier.exclude(memory__is_private=True).exclude(memory__is_stale=True)
+    earlier = DiaryEntry.objects.filter(companion=companion, started_at__lt=before).visible_to_models()
     return earlier.exclude(session=session).first()
 
 
