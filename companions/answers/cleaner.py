@@ -109,10 +109,20 @@ class AnswerCleaner:
         return rest
 
 
-def clean_text(text: str, names: Names, *, keeps_directions: bool = True) -> tuple[str, list[Felt]]:
-    """Return the companion's words in a model's complete text, or "" if none are left, and the emotions in it."""
-    cleaner = AnswerCleaner(names, keeps_directions=keeps_directions)
-    parts = [*cleaner.take(text), *cleaner.end()]
+def clean_text(
+    text: str,
+    names: Names,
+    tools: Collection[str] = (),
+    *,
+    keeps_directions: bool = True,
+    is_cut: bool = False,
+) -> tuple[str, list[Felt]]:
+    """Return the companion's words in a model's complete text, or "" if none are left, and the emotions in it.
+
+    `tools` and `is_cut` are those of `AnswerCleaner`.
+    """
+    cleaner = AnswerCleaner(names, tools=tools, keeps_directions=keeps_directions)
+    parts = [*cleaner.take(text), *cleaner.end(is_cut=is_cut)]
     words = "".join(part for part in parts if isinstance(part, str)).rstrip()
     words = drop_repetitions(words) if cleaner.cut is Cut.LOOP else words
     return words, [replace(part, at=min(part.at, len(words))) for part in parts if isinstance(part, Felt)]
