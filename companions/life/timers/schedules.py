@@ -50,9 +50,9 @@ REPEATED_DAYS = {  # as the last field of a cron
     **dict.fromkeys(("every weekday", "weekdays", "每个工作日", "工作日"), "1-5"),
     **{f"every {name}": str(number) for number, name in enumerate(DAY_NAMES, start=1)},
     **{
-        f"每{week}{sign}": str(number)
+        f"每{week}{sign}": number
         for week in ("周", "星期")
-        for number, sign in enumerate("一二三四五六日", start=1)
+        for number, sign in zip("12345677", "一二三四五六日天", strict=True)
     },
 }
 REPEATED_DAY = f"(?P<days>{'|'.join(sorted(REPEATED_DAYS, key=len, reverse=True))})"
