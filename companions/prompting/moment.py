@@ -104,8 +104,9 @@ class LastTime:
     @property
     def told_memory_id(self) -> UUID | None:
         """The id of the diary entry's memory if the lines tell all of it, so that it is not recalled beside them."""
-        is_whole = self.entry and estimate(self.entry.text) <= budgets.LAST_DIARY_TOKENS
-        return self.entry.memory_id if self.entry and is_whole else None
+        if self.entry and estimate(self.entry.text) <= budgets.LAST_DIARY_TOKENS:
+            return self.entry.memory_id
+        return None
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""

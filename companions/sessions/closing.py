@@ -99,7 +99,8 @@ def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
 def _draft(progress: Progress, lease: Lease, now: datetime) -> dict[str, Any] | None:
     """Draft the missing part and return it by its name. Learn in batches first, if the unlearnt messages do not fit.
 
-    Return an empty dict if the messages changed meanwhile, and None if the model may not be asked now.
+    Return an empty dict if the messages changed meanwhile or nothing is missing any more, and None if the model may not
+    be asked now.
     """
     closing, material, drafts, part = progress
     while measure(material.unlearnt) > material.room:
