@@ -241,12 +241,11 @@ def keep_edits(
 
     If it was asked about an edit that drops a sentence, its verdict must be that the sentence no longer holds.
     """
-    read = [(edit, words.get(make_key(kind, place))) for place, edit in enumerate(edits)]
-    kept = [
-        edit
-        for edit, word in read
-        if (word is None or word in CONTRADICTS if edit["do"] == "drop" else stands(word or ""))
-    ]
+    kept = []
+    for place, edit in enumerate(edits):
+        word = words.get(make_key(kind, place), "")
+        holds = word in ("", *CONTRADICTS) if edit["do"] == "drop" else stands(word)
+        kept += [edit] if holds else []
     return apply_edits(revision.sentences if revision else [], kept)
 
 

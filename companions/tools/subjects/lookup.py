@@ -50,7 +50,7 @@ def _read_day(given: object, info: ValidationInfo) -> object:
     refusal = f"{given!r} names no day, write it as {today}"
     if not spans:
         raise ValueError(refusal)
-    (first, first_end), (_, last) = min(spans), max(spans)
+    (first, first_end), (_last_begin, last) = min(spans), max(spans)
     if info.field_name == "day" and not first == first_end == last:
         raise ValueError(refusal)
     return last if info.field_name == "until" else first

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 from PIL import Image
 
 from accounts.models import User
-from companions.branches.operations import choose, part_from, say_anew
+from companions.branches.operations import choose, fork, say_anew
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
 from companions.life.timers import timers
@@ -113,7 +113,7 @@ def live_fully(user: User, now: datetime = NOON) -> Companion:
     retract(fact, later(), replaced_by=other)
     grow(companion, second, other, later())
     # Another branch from the first answer, with a mind of its own.
-    part_from(companion, first.pk, later(), "without coffee")
+    fork(companion, first.pk, later(), "without coffee")
     talk(companion, "cocoa", later())
     set_slot(companion.pk, "drink", "cocoa", by=By.COMPANION, now=later())
     keep_fact(companion.pk, "Alice drinks cocoa.", later(), now)

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 )
 
 from accounts.models import User
-from companions.branches.operations import choose, choose_alternative, delete, part_from, say_anew
+from companions.branches.operations import choose, choose_alternative, delete, fork, say_anew
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
 from companions.life.timers import timers
@@ -299,7 +299,7 @@ class Branching(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1000))
     def part(self, number: int) -> None:
         self.word("")
-        part_from(self.companion, target := self.pick(self.parents, number), self.now)
+        fork(self.companion, target := self.pick(self.parents, number), self.now)
         self.go(target)
 
     @precondition(lambda self: Branch.objects.filter(companion=self.companion).exists())

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from companions.branches.operations import choose, choose_alternative, part_from
+from companions.branches.operations import choose, choose_alternative, fork
 from companions.models import Branch, Companion, Conversation, Message, Session
 from companions.models.companion import hold
 from database.journal import made_after
@@ -39,7 +39,7 @@ def test_what_was_learnt_on_one_branch_is_not_known_on_another(mira: Companion) 
     )
     with_zip = known(mira)
 
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     assert known(mira) == {"I have a cat.", "What is it called?", "Ana has a cat."}
     assert slots(mira) == {"cat": "nameless"}
     assert not Revision.objects.exists()
@@ -62,7 +62,7 @@ def test_to_part_within_a_closed_session_opens_it_again(mira: Companion) -> None
     say(mira, "Back again.", "Hello.", at=NOW + timedelta(hours=9))
     assert Session.objects.filter(companion=mira).count() == 2
 
-    part_from(mira, said[1].pk, NOW)
+    fork(mira, said[1].pk, NOW)
     [session] = Session.objects.filter(companion=mira)
     assert (session.ended_at, session.title) == (None, "")
     assert list(session.messages.order_by("said_at")) == said[:2]
@@ -83,7 +83,7 @@ def test_messages_are_learnt_from_where_that_was_done(mira: Companion) -> None:
         Message.objects.filter(pk__in=[first.pk, second.pk, third.pk]).update(is_learnt=True)
         # Of two changes of one row the last holds.
         Message.objects.filter(pk=first.pk).update(is_learnt=False)
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     assert learnt() == set()
     choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)
     assert learnt() == {"Two.", "Three."}
@@ -97,7 +97,7 @@ def test_messages_move_to_another_session_where_that_was_done(mira: Companion) -
         later = Session.objects.create(companion=mira, conversation=mira.conversation, started_at=NOW)
         Message.objects.filter(pk=second.pk).update(session=later)
 
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     second.refresh_from_db()
     assert second.session == was
     choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accounts.models import ModelCall
-from companions.branches.operations import choose, part_from
+from companions.branches.operations import choose, fork
 from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
 from companions.models import Branch, Companion, Message, Prompt, Reply, Session
@@ -219,7 +219,7 @@ def test_a_correction_leaves_other_branches_their_own(as_alice: Api, mira: Compa
     profile(mira, told("She has a cat.", first), told("A neighbour has a cat, too.", third))
     set_slot(mira.pk, "pet", "a cat", by=By.COMPANION, now=NOW, source_ids=[third.pk])
 
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     there = Branch.objects.get(companion=mira, left_at=NOW)
     [secret] = say(mira, "I stole a bicycle.", at=NOW + 2 * HOUR)
     profile(mira, told("She has a cat.", first), told("She stole a bicycle.", secret))
