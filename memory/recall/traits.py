@@ -36,6 +36,8 @@ CYRILLIC = regex.compile(r"\p{Cyrillic}+")
 # A word with a capital within a sentence, except "I".
 NAME = regex.compile(r"(?<=[\p{L}\p{N},;:'’]\s)(?!I\b)\p{Lu}\p{L}+")
 FIGURE = regex.compile(r"\d+(?:[.,:]\d+)*")
+# A semicolon asks in Greek alone: elsewhere it may be a wink.
+ASKS = regex.compile(r"(?:[?？؟՞\u037e]|(?<=\p{Greek});)[\"'”’」』)）\s]*+$")
 
 STOP_WORDS = frozenset(words_of("stop_words"))
 STOP_CHARACTERS = frozenset(words_of("stop_characters"))
@@ -99,7 +101,7 @@ def is_function_word(term: str) -> bool:
 
 def is_question(text: str) -> bool:
     """Return whether the text ends in a question mark of any script."""
-    return text.rstrip().rstrip("\"'”’」』)）").endswith(("?", "？", "؟", ";", "՞"))
+    return bool(ASKS.search(text))
 
 
 SMALL_TALK = frozenset(term for phrase in words_of("small_talk") for term in terms(phrase))

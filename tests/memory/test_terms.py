@@ -147,11 +147,11 @@ def test_a_text_has_the_same_terms_at_any_time_but_for_days(text: str) -> None:
     assert set(terms(text)) <= set(terms(text, WHEN)) or "@" in "".join(terms(text, WHEN))
 
 
-@pytest.mark.parametrize("text", ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）"])
+@pytest.mark.parametrize("text", ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）", "Τι κάνεις;"])
 def test_a_question_is_known_by_its_mark(text: str) -> None:
     assert is_question(text)
 
 
-@pytest.mark.parametrize("text", ["", "Really.", "Why? Because."])
+@pytest.mark.parametrize("text", ["", "Really.", "Why? Because.", "I moved to Porto ;)"])
 def test_what_ends_otherwise_is_no_question(text: str) -> None:
     assert not is_question(text)
