@@ -8,7 +8,7 @@ import regex
 
 from memory.language import HAN, any_word_of, pattern_of
 from memory.models import Memory
-from memory.recall.traits import NAME, is_question, is_small_talk, names_in, tells_something, terms
+from memory.recall.traits import NAME, find_name_terms, is_question, is_small_talk, tells_something, terms
 from text.dates import days_named
 from text.strings import ends, has_words, split_sentences
 
@@ -66,7 +66,7 @@ def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
         days=[_seconds(first, last, when) for first, last in days_named(cue, when)],
         asks_when=bool(ASKS_WHEN.search(cue)),
         asks_how_many=bool(ASKS_HOW_MANY.search(cue)),
-        names=names_in(bare),
+        names=find_name_terms(bare),
         is_question=is_question(cue) or bool(ASKS_WHEN.search(cue)),
         asked_at=when,
     )

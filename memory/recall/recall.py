@@ -13,7 +13,7 @@ from memory.errors import LimitError, OffsetError, VectorError, WidthError
 from memory.models import Memory, Recall, Recalled
 from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, hash_term, load_candidates
 from memory.recall.query import NOBODY, Cue, Names, parse_cue
-from memory.recall.ranking import MAX_FOUND, Candidate, Floor, best, find_best, look_at, measure_floor, rank
+from memory.recall.ranking import MAX_FOUND, Floor, Ranked, find_best, load_at, measure_floor, rank, take_best
 from memory.recall.relevance import Relevance, measure_relevance
 from memory.recall.traits import Trait, terms
 from memory.scoring import DEFAULT, Policy, by_name, in_mood
@@ -115,18 +115,18 @@ def recall(
             everyday = measure_everyday_likeness(asked.vector) if asked.vector else 0.0
             floor = measure_floor(asked.cue, relevant, asked.candidates, everyday, limit)
         found.append((asked, relevant, floor, find_best(asked.candidates, relevant, scored_by, floor)))
-    looked_at = look_at(candidates, filters, {place for *_, places in found for place in places})
-    likeliest: dict[UUID, Candidate] = {}
+    loaded = load_at(candidates, filters, {place for *_, places in found for place in places})
+    likeliest: dict[UUID, Ranked] = {}
     for asked, relevant, floor, places in found:
-        for candidate in rank(
-            places, looked_at, asked.candidates, relevant, scored_by, asked_at, offset + limit, floor
+        for hit in rank(
+            places, loaded, asked.candidates, relevant, scored_by, asked_at, offset + limit, floor
         ):
-            id = candidate.memory.pk
-            if id not in likeliest or candidate.score > likeliest[id].score:
-                likeliest[id] = candidate
+            id = hit.memory.pk
+            if id not in likeliest or hit.score > likeliest[id].score:
+                likeliest[id] = hit
     ranked = list(likeliest.values())
     if len(every) > 1:
-        ranked.sort(key=lambda candidate: -candidate.score)
+        ranked.sort(key=lambda hit: -hit.score)
     if left_out is not None:
         floors = [(relevant, floor) for _, relevant, floor, _ in found if floor]
         left_out += _find_near_misses(candidates, floors, ranked[: offset + limit], offset + limit)
@@ -157,7 +157,7 @@ def _ask_parts(
 
 
 def _find_near_misses(
-    candidates: CandidateSet, floors: Sequence[tuple[Relevance, Floor]], came: Sequence[Candidate], most: int
+    candidates: CandidateSet, floors: Sequence[tuple[Relevance, Floor]], came: Sequence[Ranked], most: int
 ) -> list[LeftOut]:
     """Return the memories that fit the cue, or a sentence of it, best among those that did not come.
 
@@ -168,8 +168,8 @@ def _find_near_misses(
     bearing = np.max([floor.bearing for _, floor in floors], axis=0)
     fit = np.max([np.where(found.can_come, found.fit, -np.inf) for found, _ in floors], axis=0)
     tells = candidates.index.traits & Trait.TELLS_NOTHING == 0
-    came_ids = {candidate.memory.pk for candidate in came}
-    nearest = best(fit, tells & candidates.may_come, MAX_NEAR_MISSES + len(came))
+    came_ids = {hit.memory.pk for hit in came}
+    nearest = take_best(fit, tells & candidates.may_come, MAX_NEAR_MISSES + len(came))
     misses = []
     for place, id in zip(nearest, candidates.ids_of(nearest), strict=True):
         floor = max((floor for _, floor in floors), key=lambda floor: float(floor.bearing[place]))

@@ -112,14 +112,14 @@ def tells_something(term: str) -> bool:
     return term not in SMALL_TALK and not is_function_word(term)
 
 
-def names_in(text: str) -> frozenset[str]:
+def find_name_terms(text: str) -> frozenset[str]:
     """Return the terms of the words that begin with a capital within a sentence: "hope" is a wish, "Hope" a person."""
     return frozenset(term for name in NAME.findall(text) for term in terms(name))
 
 
 def is_small_talk(text: str) -> bool:
     """Return whether no word of the text says what it is about: greetings, thanks, assent, passing the time."""
-    return not names_in(text) and not any(map(tells_something, terms(text)))
+    return not find_name_terms(text) and not any(map(tells_something, terms(text)))
 
 
 def tells_nothing(text: str) -> bool:
