@@ -89,11 +89,7 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime) -> int:
 
 @everywhere()
 def _keep(
-    document: Document,
-    asked: Sequence[Page],
-    gists: dict[int, str],
-    call: int | None,
-    now: datetime,
+    document: Document, asked: Sequence[Page], gists: dict[int, str], call: int | None, now: datetime
 ) -> int | None:
     """Save the gists of those pages that still wait for one; return how many, or None if the document is gone."""
     if not document.companion.lock() or not _row(document).exists():

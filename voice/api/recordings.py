@@ -25,10 +25,7 @@ transcriptions = Router(tags=["voice"])
 
 SOUND = describe_form(
     ["file"],
-    file={
-        **FILE,
-        "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC; at most 20 MB and 5 minutes.",
-    },
+    file={**FILE, "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC; at most 20 MB and 5 minutes."},
     language={"type": "string", "description": "The language spoken in it, such as `en`."},
 )
 
