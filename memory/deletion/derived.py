@@ -175,23 +175,19 @@ def _find_siblings(scope: DeletionScope) -> dict[UUID, str]:
 def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
     """Remove the quotes and sources that are deleted from the memories that stay, and reduce their evidence."""
     memories = _load(scope.companion_id, condition, scope.memories)
+    corrected = {str(id) for id in scope.corrected}
     for memory in memories:
-        texts = {
-            str(message.pk): message.text
-            for message in memory.sources.all()
-            if message.pk not in scope.messages
-        }
-        corrected = {str(id) for id in scope.corrected}
-        quotes = [
-            quote
-            for quote in memory.quotes
-            if (id := str(quote["message"])) in texts and (id not in corrected or quote["text"] in texts[id])
-        ]
-        lost = {str(quote["message"]) for quote in memory.quotes} - {
-            str(quote["message"]) for quote in quotes
-        }
-        fewest = 0 if scope.corrected and len(texts) == len(memory.sources.all()) else 1
-        memory.quotes, memory.evidence = quotes, max(1, memory.evidence - max(fewest, len(lost)))
+        left = [message for message in memory.sources.all() if message.pk not in scope.messages]
+        texts = {str(message.pk): message.text for message in left}
+        quotes, before = [], memory.quoted
+        for quote in memory.quotes:
+            id = str(quote["message"])
+            if id in texts and (id not in corrected or quote["text"] in texts[id]):
+                quotes.append(quote)
+        memory.quotes = quotes
+        fewest = 0 if scope.corrected and len(left) == len(memory.sources.all()) else 1
+        lost = max(fewest, len(before - memory.quoted))
+        memory.evidence = max(1, memory.evidence - lost)
     mine = Memory.everywhere.of(scope.companion_id)
     mine.bulk_update(memories, ["quotes", "evidence"], batch_size=500)
     sources = Memory.sources.through.objects.filter(memory__companion=scope.companion_id, memory__in=memories)

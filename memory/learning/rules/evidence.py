@@ -15,7 +15,7 @@ from memory.learning.rules.subjects import is_own, subject, tells_of_another, te
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
 from memory.recall.traits import FIRST_PERSON, terms
-from text.strings import cut_sentences, folded, keep_letters
+from text.strings import cut_sentences, folded, keep_letters, squeeze
 
 # Words that introduce what somebody remembers ("I remember that you told me: “…") and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
@@ -208,12 +208,9 @@ def as_unsure(learnt: Learnt) -> Learnt:
 
 def is_assented(quotes: Sequence[Quote], talk: Talk) -> bool:
     """Return whether the user assents right after one of the quoted lines."""
-    for quote in quotes:
-        place = next(at for at, line in enumerate(talk.lines) if line.message_id == quote.line.message_id)
-        following = talk.lines[place + 1 : place + 2]
-        if following and following[0].speaker == "user" and ASSENTS.search(following[0].text):
-            return True
-    return False
+    numbers = talk.numbers_of(quote.line.message_id for quote in quotes)
+    following = talk.lines_of(number + 1 for number in numbers)
+    return any(line.speaker == "user" and ASSENTS.search(line.text) for line in following)
 
 
 def is_about_another(entry: Supported, talk: Talk, names: Collection[str]) -> bool:
@@ -256,11 +253,6 @@ def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:
             if held > most or (held == most and best is None):
                 most, best = held, Quote(line, sentence)
     return best
-
-
-def squeeze(text: str) -> str:
-    """Return the text with single blanks and plain apostrophes, since models vary these."""
-    return " ".join(text.replace("’", "'").split())
 
 
 def is_same_text(text: str, other: str) -> bool:

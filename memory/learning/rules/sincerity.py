@@ -12,7 +12,7 @@ from memory.language import pattern_of
 from memory.learning.rules.subjects import subject
 from memory.learning.talk import Line, Talk
 from memory.recall.traits import is_question
-from text.strings import cut_sentences, folded, split_sentences
+from text.strings import cut_sentences, folded, split_sentences, squeeze
 
 MIN_SHARED = 2  # terms that a text shares with a line of which it tells
 NEXT_LINES = 3  # next lines of the same speaker, in which a line may be taken back
@@ -48,7 +48,7 @@ def find_insincerity(text: str, line: Line, talk: Talk, entry: str, names: Colle
 
 def find_sentence(quote: str, text: str) -> str:
     """Return the sentences of the text that hold the quote, or the whole text if none does."""
-    plain = " ".join(text.replace("’", "'").split())
+    plain = squeeze(text)
     at = plain.find(quote)
     if at < 0 or not quote:
         return plain

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.rules.evidence import Supported, find_support, is_echo, squeeze
+from memory.learning.rules.evidence import Supported, find_support, is_echo
 from memory.learning.rules.subjects import denies, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, learnt
+from text.strings import squeeze
 
 CALLED = ["Alice", "Mira", "小爱"]
 
