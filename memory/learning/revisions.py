@@ -19,6 +19,7 @@ from memory.learning.rules.subjects import denies, may_be_about_the_same, subjec
 from memory.learning.talk import Talk
 from memory.models import Change, Memory, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
+from memory.recall.query import Names
 from text.strings import folded, shorten
 
 Sentences = Sequence[Mapping[str, Any]]
@@ -127,7 +128,7 @@ def _find_holding(memory: Memory) -> Memory | None:
 
 
 def weigh_edits(
-    about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Mapping[str, str]
+    about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Names
 ) -> list[dict[str, Any]]:
     """Return the edits that the talk supports, as {"do": "add", "change" or "drop", "number", "text", "sources": ids of
     messages}.

@@ -17,6 +17,7 @@ from memory.learning.rules.subjects import denies, is_own, is_same_subject, tell
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
+from memory.recall.query import Names
 from memory.store import entry_of, link_sources, nudge, retract
 from memory.threads import update_threads
 from text.dates import relative_days
@@ -44,7 +45,7 @@ def learn(
     *,
     now: datetime,
     zone: tzinfo,
-    names: Mapping[str, str],
+    names: Names,
     session_id: UUID | None = None,
     call_id: int | None = None,
     contradicted: Mapping[int, Sequence[Memory]] = MappingProxyType({}),
@@ -118,7 +119,7 @@ class _Batch:
     shown: Sequence[Memory]
     now: datetime
     zone: tzinfo
-    names: Mapping[str, str]
+    names: Names
     call_id: int | None
     forgotten: ForgottenStatements
 

@@ -26,7 +26,7 @@ REFERS, REFERS_IN_QUESTIONS = any_word_of("refers"), any_word_of("refers_in_ques
 GOES_ON, GOES_ON_AT_THE_END = any_word_of("goes_on", "^"), any_word_of("goes_on_at_the_end", "$")
 ASKS_ALONE = any_word_of("asks_alone", "^$")
 
-Names = Mapping[str, str]
+Names = Mapping[str, str]  # what "user" and "companion" are called
 NOBODY: Names = {}
 
 

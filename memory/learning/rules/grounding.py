@@ -10,6 +10,7 @@ from memory.language import HAN, any_word_of, groups_of, pattern_of, words_of
 from memory.learning.answers import Sentence
 from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
+from memory.recall.query import Names
 from memory.recall.traits import FIGURE, FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
 from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
 from text.strings import folded, has_words
@@ -110,7 +111,7 @@ def grounded(
     sentences: Sequence[Sentence],
     talk: Talk,
     earlier: Sequence[Mapping[str, Any]],
-    names: Mapping[str, str],
+    names: Names,
     known: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the sentences that are grounded, as {"text", "sources": ids of messages}, each text once.
