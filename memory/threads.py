@@ -14,7 +14,7 @@ from memory.learning.rules.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
 from memory.recall.query import Names
-from text.dates import TELLS_PAST, days_ahead, name_whole_day, relative_days, tells_past
+from text.dates import TELLS_PAST, find_days_ahead, find_relative_days, name_whole_day, tells_past
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -139,7 +139,7 @@ def find_due_day(memory: Memory, now: datetime, zone: tzinfo, meant: date | None
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
-    days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
+    days = [said_on] if said_on > today else find_days_ahead(memory.text, said_on)
     days = sorted(days, key=lambda day: day != meant)
     is_past = memory.kind != Memory.Kind.PROMISE and tells_past(memory.text)
     due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
@@ -208,7 +208,7 @@ def _tells_end(
     if thread.due_on is None:
         return False
     said_on = said_at.astimezone(zone).date()
-    if said_on < thread.due_on or any(day > said_on for day in days_ahead(text, said_on)):
+    if said_on < thread.due_on or any(day > said_on for day in find_days_ahead(text, said_on)):
         return False
     if said_on == thread.due_on and not TELLS_PAST.search(folded(text)):
         return False
@@ -271,7 +271,8 @@ def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo) -> list
     for thread in threads:
         text = shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS)
         told_at = thread.memory.happened_at.astimezone(zone)
-        told = f" (told on {name_whole_day(told_at.date(), today)})" if relative_days(text, told_at) else ""
+        is_relative = bool(find_relative_days(text, told_at))
+        told = f" (told on {name_whole_day(told_at.date(), today)})" if is_relative else ""
         lines.append(f"- {_describe(thread, today)}: {quoted(text)}{told}")
     return [TITLE, *lines] if lines else []
 

@@ -20,7 +20,7 @@ from memory.models.memory import MemoryQuerySet
 from memory.recall.query import Names
 from memory.store import entry_of, link_sources, nudge, retract
 from memory.threads import update_threads
-from text.dates import relative_days
+from text.dates import find_relative_days
 from text.strings import folded
 
 NOON = time(12)
@@ -98,7 +98,7 @@ def _write_out_day(entry: Learnt, talk: Talk, zone: tzinfo) -> Learnt:
     said ("yesterday"), and the model and Kith read it alike. Without the date, nobody could tell the day later.
     """
     on, lines = entry.happened_on, talk.lines_of(entry.sources)
-    if on is None or not lines or on not in relative_days(entry.text, lines[0].said_at.astimezone(zone)):
+    if on is None or not lines or on not in find_relative_days(entry.text, lines[0].said_at.astimezone(zone)):
         return entry
     text = entry.text.rstrip(" .。")
     date_behind = f"（{on}）" if HAN.search(text) else f" ({on})"

@@ -9,7 +9,7 @@ import regex
 from memory.language import HAN, any_word_of, pattern_of
 from memory.models import Memory
 from memory.recall.traits import NAME, find_name_terms, is_question, is_small_talk, tells_something, terms
-from text.dates import days_named
+from text.dates import find_spans
 from text.strings import ends, has_words, split_sentences
 
 MAX_CUE_TERMS = 64  # of a longer cue, the first and the last: often a question stands at its end
@@ -63,7 +63,7 @@ def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
     return Cue(
         terms=ends(list(dict.fromkeys(terms(bare, when))), MAX_CUE_TERMS),
         speaker=find_speaker(cue) or (named[0] if len(named) == 1 else ""),
-        days=[_seconds(first, last, when) for first, last in days_named(cue, when)],
+        days=[_seconds(first, last, when) for first, last in find_spans(cue, when)],
         asks_when=bool(ASKS_WHEN.search(cue)),
         asks_how_many=bool(ASKS_HOW_MANY.search(cue)),
         names=find_name_terms(bare),

@@ -8,7 +8,7 @@ import regex
 from memory.language import any_word_of, groups_of, pattern_of, words_of
 from memory.recall.query import without_names
 from memory.recall.traits import FIRST_PERSON, STOP_CHARACTERS, sign_facts, terms
-from text.dates import days_told
+from text.dates import find_days
 from text.strings import folded
 
 KIN = groups_of("kin")
@@ -156,7 +156,7 @@ def names_no_other_day(new: str, at: datetime, known: str, known_at: datetime) -
     """Return whether the known text names every day that the new one does. If both name dates to come or in full, these
     are compared: "on Thursday", said on a Tuesday, is "tomorrow", said on Wednesday.
     """
-    ahead, known_ahead = days_told(new, at.date()), days_told(known, known_at.date())
+    ahead, known_ahead = find_days(new, at.date()), find_days(known, known_at.date())
     if ahead and known_ahead:
         return set(ahead) <= set(known_ahead)
     return sign_facts(new, at).days <= sign_facts(known, known_at).days
