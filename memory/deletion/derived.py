@@ -13,7 +13,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.learning.revisions import current, revise
+from memory.learning.revisions import add_revision, load_current
 from memory.models import Block, DiaryEntry, Memory, Page, Revision, Slot
 from memory.models.core_memory import By
 
@@ -89,7 +89,7 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
     """
     _clear_core_memory(scope)
     for about in Revision.About:
-        before = current(scope.companion_id, about)
+        before = load_current(scope.companion_id, about)
         kept, is_told = [], about == Revision.About.SELF_CONCEPT
         for sentence in before.sentences if before else ():
             is_its_own = scope.sources.issuperset(UUID(str(id)) for id in sentence["sources"])
@@ -99,7 +99,7 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
                 kept.append({**sentence, "text": memory.text})
                 is_told = True
         if before:
-            revise(scope.companion_id, about, kept, Revision.By.USER, scope.now)
+            add_revision(scope.companion_id, about, kept, Revision.By.USER, scope.now)
     drawn = _load(scope.companion_id, _drawn_from([memory.pk]), [memory.pk])
     left = {other.pk: [one.text for one in other.drawn_from.all() if one.pk != memory.pk] for other in drawn}
     return frozenset(other.pk for other in drawn if scope.tells(other.text, left[other.pk]))

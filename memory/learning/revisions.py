@@ -26,12 +26,12 @@ Sentences = Sequence[Mapping[str, Any]]
 BY_PERSON = {Revision.By.USER, Revision.By.OPERATOR, Revision.By.RESTORED}
 
 
-def current(companion_id: UUID, about: str) -> Revision | None:
+def load_current(companion_id: UUID, about: str) -> Revision | None:
     """Return the current revision, or None if nothing has been written yet."""
     return Revision.objects.of(companion_id, about).first()
 
 
-def revise(
+def add_revision(
     companion_id: UUID,
     about: str,
     sentences: Sentences,
@@ -46,7 +46,7 @@ def revise(
     `sentences` are [{"text", "sources": ids of messages}]. Only the first 20 are kept, with 400 characters each, since
     all of them stand in every prompt.
     """
-    before = current(companion_id, about)
+    before = load_current(companion_id, about)
     sentences = [
         {**sentence, "text": shorten(sentence["text"], SENTENCE_CHARACTERS)}
         for sentence in sentences[:MAX_SENTENCES]
@@ -174,12 +174,12 @@ def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[
     return [*left, *new][:MAX_SENTENCES]
 
 
-def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
+def write_texts(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
     """Write a revision of the user's own texts; a sentence that stays as it was keeps its sources."""
-    before = current(companion_id, about)
+    before = load_current(companion_id, about)
     known = {sentence["text"]: sentence["sources"] for sentence in before.sentences} if before else {}
     sentences = [{"text": text, "sources": known.get(text, [])} for text in texts]
-    return revise(companion_id, about, sentences, Revision.By.USER, now)
+    return add_revision(companion_id, about, sentences, Revision.By.USER, now)
 
 
 def restore(revision: Revision, now: datetime) -> Revision:
@@ -187,4 +187,4 @@ def restore(revision: Revision, now: datetime) -> Revision:
 
     It is not stale even if that one is: what was deleted has been taken out of the sentences.
     """
-    return revise(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)
+    return add_revision(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)
