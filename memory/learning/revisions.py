@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef
 from memory.learning.answers import Edit, Sentence
 from memory.learning.neighbours import select_known
 from memory.learning.rules.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
-from memory.learning.rules.grounding import grounded
+from memory.learning.rules.grounding import select_grounded
 from memory.learning.rules.sincerity import is_asked_to_be_forgotten
 from memory.learning.rules.subjects import denies, may_be_about_the_same, subject
 from memory.learning.talk import Talk
@@ -152,9 +152,8 @@ def weigh_edits(
         is_meant = not is_own or is_meant_by_companion(edit.text, lines, talk, names.values())
         if is_meant and not is_asked_to_be_forgotten(edit.text, talk, names.values()):
             do = "change" if keeps else "add"
-            weighed += [
-                {"do": do, "number": keeps, **told} for told in grounded([sentence], talk, earlier, names)
-            ]
+            found = select_grounded([sentence], talk, earlier, names)
+            weighed += [{"do": do, "number": keeps, **told} for told in found]
     return weighed
 
 
