@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 
 from memory.embedding.spaces import CueVector, measure_everyday_likeness
-from memory.errors import LimitError, OffsetError, VectorError, WidthError
+from memory.errors import WidthError
 from memory.models import Memory, Recall, Recalled
 from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, hash_term, load_candidates
 from memory.recall.query import NOBODY, Cue, Names, parse_cue
@@ -92,12 +92,12 @@ def recall(
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
     `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
     Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Two SQL
-    queries. Raise LimitError, OffsetError, PolicyError, VectorError and WidthError.
+    queries. Raise ValueError, PolicyError and WidthError.
     """
     if not 0 <= limit <= MAX_FOUND:
-        raise LimitError(limit, MAX_FOUND)
+        raise ValueError(f"A recall gives 0 to {MAX_FOUND} memories, not {limit}.")
     if not 0 <= offset <= MAX_FOUND:
-        raise OffsetError(offset, MAX_FOUND)
+        raise ValueError(f"A recall can skip 0 to {MAX_FOUND} memories, not {offset}.")
     chosen = choose_policy(policy, mood, has_vector=vector is not None)
     asked_at = (filters.as_of or now).astimezone(zone)
     understood = parse_cue(cue, asked_at, names)
@@ -192,12 +192,12 @@ def choose_policy(policy: Policy | str, mood: float, *, has_vector: bool) -> Pol
 
 
 def normalise_cue(cue: CueVector) -> CueVector:
-    """Return the cue with its vector scaled to length 1. Raise WidthError or VectorError if that is impossible."""
+    """Return the cue with its vector scaled to length 1. Raise WidthError or ValueError if that is impossible."""
     if cue.vector.shape != (cue.space.width,):
         raise WidthError(cue.space.model, cue.space.width, cue.vector.shape)
     length = float(np.linalg.norm(cue.vector))
     if not np.isfinite(length) or not length:
-        raise VectorError
+        raise ValueError("The cue's vector must hold numbers, not all of them 0.")
     return replace(cue, vector=cue.vector / np.float32(length))
 
 
