@@ -65,13 +65,8 @@ def _parse_json(content: bytes) -> Parsed:
     return Parsed(form, FileCard(known, icon.content if icon else None, assets))
 
 
-def limit() -> None:
-    """Set resource limits on this process before it reads anything."""
-    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
-
-
 def main(table: str = "") -> None:
-    limit()
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
     try:
         form, (known, picture, assets) = parse(sys.stdin.buffer, bytes.fromhex(table))
     except CardFormatError as error:
