@@ -36,8 +36,8 @@ CYRILLIC = regex.compile(r"\p{Cyrillic}+")
 # A word with a capital within a sentence, except "I".
 NAME = regex.compile(r"(?<=[\p{L}\p{N},;:'’]\s)(?!I\b)\p{Lu}\p{L}+")
 FIGURE = regex.compile(r"\d+(?:[.,:]\d+)*")
-# A semicolon asks in Greek alone: elsewhere it may be a wink.
-ASKS = regex.compile(r"(?:[?？؟՞\u037e]|(?<=\p{Greek});)[\"'”’」』)）\s]*+$")
+# A semicolon asks in Greek alone: elsewhere it may be a wink. Closing marks, "!" and emoji may come after it.
+ASKS = regex.compile(r"(?:[?？؟՞\u037e]|(?<=\p{Greek});)[\"'”’」』)）!！\p{So}\p{Sk}\u200d\ufe0f\s]*+$")
 
 STOP_WORDS = frozenset(words_of("stop_words"))
 STOP_CHARACTERS = frozenset(words_of("stop_characters"))
@@ -100,7 +100,7 @@ def is_function_word(term: str) -> bool:
 
 
 def is_question(text: str) -> bool:
-    """Return whether the text ends in a question mark of any script."""
+    """Return whether the text ends in a question mark of any script, maybe with an exclamation mark or emoji after it."""
     return bool(ASKS.search(text))
 
 

@@ -147,7 +147,10 @@ def test_a_text_has_the_same_terms_at_any_time_but_for_days(text: str) -> None:
     assert set(terms(text)) <= set(terms(text, WHEN)) or "@" in "".join(terms(text, WHEN))
 
 
-@pytest.mark.parametrize("text", ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）", "Τι κάνεις;"])
+@pytest.mark.parametrize(
+    "text",
+    ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）", "Τι κάνεις;", "You quit?!", "Tea? 😊"],
+)
 def test_a_question_is_known_by_its_mark(text: str) -> None:
     assert is_question(text)
 
