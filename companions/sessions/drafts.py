@@ -26,7 +26,7 @@ from memory.emotion import Emotion
 from memory.learning.answers import Learnt
 from memory.learning.diary import UNTITLED, Sentences
 from memory.learning.neighbours import select_showable
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.learning.talk import Talk
 from memory.learning.verdicts import CHANGES
 from memory.learning.verification import make_key
@@ -144,8 +144,8 @@ def gather(closing: Closing) -> Material:
         session=session,
         messages=list(select_visible(select_messages(session, closing.until_at))),
         names=find_names(companion),
-        self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
-        user_profile=current(companion.pk, Revision.About.USER_PROFILE),
+        self_concept=load_current(companion.pk, Revision.About.SELF_CONCEPT),
+        user_profile=load_current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=None if closing.past else get_newest(companion.pk),
         before=find_entry_before(companion, session, None if closing.past else closing.asked_at),
         earlier=_load_earlier(companion, session, closing.past),

@@ -39,7 +39,7 @@ from files.models import StoredFile
 from files.pictures import Drawn
 from memory.core_memory import set_slot, write_block
 from memory.learning.diary import ClosedSession, Written, keep_entry
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import (
     Change,
     Consolidation,
@@ -127,7 +127,7 @@ def live_fully(user: User, now: datetime = NOON) -> Companion:
 def grow(companion: Companion, message: Message, fact: Memory, now: datetime) -> None:
     """What comes of talks: written down, felt, pursued, done by night; all of it known on one branch."""
     sentences = [{"text": "We spoke of coffee.", "sources": [str(message.pk)]}]
-    revise(companion.pk, Revision.About.USER_PROFILE, sentences, Revision.By.CLOSING, now)
+    add_revision(companion.pk, Revision.About.USER_PROFILE, sentences, Revision.By.CLOSING, now)
     revise_state(companion.pk, "Awake.", CALM, by=InnerState.By.REFLECTION, now=now)
     InnerState.objects.filter(companion=companion).update(seen=[message.pk])
     written = Written(

@@ -9,7 +9,7 @@ from companions.models import Branch, Companion, Conversation, Message, Session
 from companions.models.companion import hold
 from database.journal import made_after
 from memory.core_memory import set_slot
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import Memory, Revision, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -34,7 +34,7 @@ def test_what_was_learnt_on_one_branch_is_not_known_on_another(mira: Companion) 
     say(mira, "It is called Zip.", "Zip!", at=NOW + timedelta(minutes=5))
     keep_fact(mira.pk, "The cat is called Zip.", NOW, NOW)
     set_slot(mira.pk, "cat", "Zip", by=By.COMPANION, now=NOW)
-    revise(
+    add_revision(
         mira.pk, Revision.About.USER_PROFILE, [{"text": "Has Zip.", "sources": []}], Revision.By.CLOSING, NOW
     )
     with_zip = known(mira)
