@@ -86,14 +86,15 @@ def _think_over(context: WakingContext, now: datetime, *, has_slot: bool) -> Non
         lease.release(later)
         return
     reason = find_skip_reason(waking, waking.companion, now) if is_new else None
-    is_bare = reason == Reason.NO_TOKENS or not (reason or has_slot) or (not reason and goes_unread(waking))
-    reminder = write_reminder(context, now) if is_bare else ""
-    if not (has_slot or reason or reminder or waking.text):
-        lease.release(now)
-        return
+    reminder = ""  # in Kith's own words, where no model is to be asked
+    if reason == Reason.NO_TOKENS or (not reason and (not has_slot or goes_unread(waking))):
+        reminder = write_reminder(context, now)
     if reason and not reminder:
         _end(context, state=Waking.State.SKIPPED, reason=reason)
         _drop_repetition(waking, reason)
+        return
+    if not (has_slot or reminder or waking.text):
+        lease.release(now)
         return
     if not _begin(context, reminder, now):
         lease.release(lease.clock() + BUSY_DELAY, started_at=None)
