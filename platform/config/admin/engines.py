@@ -26,7 +26,7 @@ from providers.downloads.storage import open_folder
 from providers.engine.gguf import ModelFile, ModelFileError, find_parts, read_model_file
 from providers.engine.plan import EnginePlan, measure_room, plan_embedder, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
-from providers.engine.rows import count_context, is_embedder
+from providers.engine.rows import count_context
 from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
 from providers.selection import choose_chat, follow_change, is_set_by_environment
 from safety.audit import record
@@ -154,7 +154,7 @@ def _list_engine_rows() -> list[Provider]:
 
 
 def _list_chat_rows() -> list[Provider]:
-    return [row for row in _list_engine_rows() if not is_embedder(row)]
+    return [row for row in _list_engine_rows() if not row.is_embedder]
 
 
 def _measure_room_alone() -> int:
@@ -307,7 +307,7 @@ def _describe_engine(row: Provider) -> ShownEngine:
     log = settings.KITH_HOME / "logs" / f"{get_name(row.pk)}.log"
     if not settings.ENGINE_KEY:
         return ShownEngine(row, "unsupervised", log)
-    if is_set_by_environment() and not is_embedder(row):
+    if is_set_by_environment() and not row.is_embedder:
         return ShownEngine(row, "waiting", log)
     engine = read_running(settings.KITH_HOME).get(row.pk)
     health = read_health(engine.port) if engine else Health.NOTHING

@@ -15,12 +15,17 @@ from config.up.processes import Program
 from config.up.terminal import UpError
 from providers.discovery.models import can_chat
 from providers.engine.gguf import ModelFileError, read_model_file
-from providers.engine.plan import EMBEDDING_CONTEXT_TOKENS, measure_room, plan_engine, require_chat
+from providers.engine.plan import (
+    DRY_MULTIPLIER,
+    EMBEDDING_CONTEXT_TOKENS,
+    measure_room,
+    plan_engine,
+    require_chat,
+)
 from providers.engine.registry import Health, WantedEngine, read_health
 
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
-DRY_MULTIPLIER = "0.8"  # for the engine's model, since small models often repeat themselves
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
             "LLM_API_KEY": key,
             "LLM_MODEL": name,
             "LLM_CONTEXT_TOKENS": str(plan.context_tokens),
-            "LLM_DRY_MULTIPLIER": environment.get("LLM_DRY_MULTIPLIER", DRY_MULTIPLIER),
+            "LLM_DRY_MULTIPLIER": environment.get("LLM_DRY_MULTIPLIER", str(DRY_MULTIPLIER)),
         },
         engine_program("engine", engine, port),
         lambda: read_health(port) is Health.READY,
