@@ -6,7 +6,8 @@ ProviderError
 │   │   └── LimitReached  a limit of the operator's: background work is postponed, a person who waits is told
 │   │       └── AllowanceSpent  the person's own tokens of the day are used up
 │   ├── ModelMissing      no provider in force has the model that was asked for
-│   └── ModelLoading      the server has just started: it will answer soon
+│   ├── ModelLoading      the server has just started: it will answer soon
+│   └── AnswerUnfinished  an answer to background work broke off, for which the request may be to blame
 ├── ProviderRefused       4xx, such as a bad request or a bad key: another try will not help
 │   ├── AddressRefused    a person's own address that must not be asked from here
 │   ├── AnswerWithheld    the provider's content filter withheld the answer
