@@ -167,7 +167,7 @@ def _compare(folder: Path) -> None:
 def _fill(messages: int, memories: int) -> "Companion":
     from bench.common import rows
     from bench.common.sentences import sentence
-    from companions.branches.operations import choose, part_from
+    from companions.branches.operations import choose, fork
     from companions.face.portraits import choose_features
     from companions.models import Branch, Message
     from memory.embedding import embed_waiting
@@ -185,7 +185,7 @@ def _fill(messages: int, memories: int) -> "Companion":
     now = said[-1].said_at
     for number in range(1, BRANCHES + 1):
         now += timedelta(minutes=1)
-        part_from(companion, said[len(said) * number // (BRANCHES + 1)].pk, now)
+        fork(companion, said[len(said) * number // (BRANCHES + 1)].pk, now)
         keep_fact(companion.pk, sentence(chance), now, now)
     choose(Branch.objects.get(companion=companion, head=said[-1]), now + timedelta(minutes=1))
     embed_waiting(companion.pk, messages + memories + BRANCHES)

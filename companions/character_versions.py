@@ -91,12 +91,12 @@ def _split(text: str) -> list[str]:
 
 def _shorten(passages: Sequence[Sequence[Piece]]) -> Iterator[Sequence[Piece]]:
     """Yield the changed passages with `AROUND` neighbours each, and one `SKIPPED` for each run that is left out."""
-    changed = [n for n, pieces in enumerate(passages) if any(piece.how != SAME for piece in pieces)]
-    kept = {near for n in changed for near in range(n - AROUND, n + AROUND + 1)}
+    changed = [place for place, pieces in enumerate(passages) if any(piece.how != SAME for piece in pieces)]
+    kept = {near for place in changed for near in range(place - AROUND, place + AROUND + 1)}
     is_skipping = False
-    for n, pieces in enumerate(passages):
-        if n in kept:
+    for place, pieces in enumerate(passages):
+        if place in kept:
             yield pieces
         elif not is_skipping:
             yield [SKIPPED]
-        is_skipping = n not in kept
+        is_skipping = place not in kept

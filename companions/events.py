@@ -1,9 +1,8 @@
 """Events for everyone who has a page or a stream open, in any web process, and the frames that events carry.
 
-Events are published to groups over one Redis pub/sub channel.
-
-Each web process receives every event and passes it on to its own listeners. An event that is missed while Redis is
-down is recovered from rows and streams, which listeners poll from time to time.
+Events are published to groups over one Redis pub/sub channel. Each web process receives every event and passes it on to
+its own listeners. An event that is missed while Redis is down is recovered from rows and streams, which listeners poll
+from time to time.
 """
 
 import asyncio
@@ -96,18 +95,18 @@ async def tell_companion(
     Whoever follows only the reply `reply_id` receives it as well.
     """
     with contextlib.suppress(*REDIS_UNAVAILABLE):
-        event = _companion_event(frame, except_socket) | {"reply_id": reply_id}
+        event = _make_companion_event(frame, except_socket) | {"reply_id": reply_id}
         await publish((group_of_companion(companion_id), event))
 
 
-def _companion_event(frame: Event, except_socket: str = "") -> Event:
+def _make_companion_event(frame: Event, except_socket: str = "") -> Event:
     text = orjson.dumps(frame).decode()
     return {"type": "companion.frame", "frame": text, "except_socket": except_socket}
 
 
 def notify_companion(companion_id: UUID, frame: Event) -> None:
     """Send a frame that belongs to no reply to everyone who follows the companion, after the commit."""
-    publish_on_commit(group_of_companion(companion_id), _companion_event(frame))
+    publish_on_commit(group_of_companion(companion_id), _make_companion_event(frame))
 
 
 def notify_deleted(companion_id: UUID, ids: Iterable[UUID]) -> None:

@@ -108,7 +108,7 @@ FROM moved WHERE memory.id = moved.id
 """
 
 
-def reinforce(
+def count_uses(
     reply_id: UUID,
     mood: float,
     now: datetime,

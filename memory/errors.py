@@ -1,4 +1,7 @@
-"""The exceptions of memory. They have no common base class, since `MemoryError` is Python's own."""
+"""The exceptions of memory. They have no common base class, since `MemoryError` is Python's own.
+
+What only a mistake of the calling code can cause is a ValueError.
+"""
 
 from accounts.errors import RefusedError
 
@@ -19,45 +22,6 @@ class WidestError(ValueError):
 
     def __init__(self, model: str, width: int, most: int) -> None:
         super().__init__(f"{model} gives vectors of {width} numbers; a space holds at most {most}.")
-
-
-class VectorError(ValueError):
-    """The cue's vector is all zeros, or holds NaN or infinity."""
-
-    code = "no_direction"
-
-    def __init__(self) -> None:
-        super().__init__("The cue's vector must hold numbers, not all of them 0.")
-
-
-class LimitError(ValueError):
-    """The number of memories asked for is out of range."""
-
-    code = "limit_out_of_range"
-
-    def __init__(self, limit: int, most: int) -> None:
-        super().__init__(f"A recall gives 0 to {most} memories, not {limit}.")
-
-
-class OffsetError(ValueError):
-    """The number of memories to skip is out of range."""
-
-    code = "offset_out_of_range"
-
-    def __init__(self, offset: int, most: int) -> None:
-        super().__init__(f"A recall can skip 0 to {most} memories, not {offset}.")
-
-
-class FilterError(ValueError):
-    """The filter is invalid; the message says why."""
-
-    code = "bad_filter"
-
-
-class NoveltyError(ValueError):
-    """The question about novelty is invalid; the message says why."""
-
-    code = "bad_news_question"
 
 
 class PolicyError(ValueError):

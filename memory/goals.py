@@ -1,6 +1,6 @@
 """A companion's goals and ideas: finding them by words, beginning one, updating its progress."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from datetime import datetime, tzinfo
 from typing import Any
 from uuid import UUID
@@ -33,14 +33,12 @@ def begin_goal(
     kind: Memory.Kind,
     text: str,
     now: datetime,
-    source_ids: Collection[UUID],
+    source_ids: Iterable[UUID],
     zone: tzinfo,
     origin: Pursuit.Origin = Pursuit.Origin.REFLECTION,
 ) -> Pursuit:
     """Save a new goal or idea, and return its pursuit."""
-    memory = keep_fact(companion_id, text, now, now, list(source_ids), zone=zone)
-    memory.kind = kind
-    memory.save(update_fields=["kind"])
+    memory = keep_fact(companion_id, text, now, now, source_ids, zone=zone, kind=kind)
     return Pursuit.objects.create(companion_id=companion_id, memory=memory, origin=origin, reviewed_at=now)
 
 

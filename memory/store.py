@@ -64,16 +64,17 @@ def keep_fact(
     text: str,
     happened_at: datetime,
     now: datetime,
-    source_ids: Sequence[UUID] = (),
+    source_ids: Iterable[UUID] = (),
     *,
     zone: tzinfo = UTC,
+    kind: str = Memory.Kind.FACT,
 ) -> Memory:
-    """Save a fact, with the messages that it comes from."""
+    """Save a fact, or what else the `kind` says, with the messages that it comes from."""
     text = storable(text)
     with transaction.atomic():
         memory = Memory.objects.create(
             companion_id=companion_id,
-            kind=Memory.Kind.FACT,
+            kind=kind,
             text=text,
             happened_at=happened_at,
             learnt_at=now,
@@ -124,7 +125,7 @@ def correct(memory: Memory, text: str, now: datetime, happened_at: datetime | No
 @transaction.atomic
 def revise(memory: Memory, text: str, now: datetime, source_ids: Collection[UUID], zone: tzinfo) -> Memory:
     """Close the memory and return a new one that replaces it: same kind, importance, tags and pin, sources of both."""
-    ids = list({*source_ids, *memory.sources.values_list("pk", flat=True)})
+    ids = {*source_ids, *memory.sources.values_list("pk", flat=True)}
     new = keep_fact(memory.companion_id, text, now, now, ids, zone=zone)
     for name in CARRIED_OVER:
         setattr(new, name, getattr(memory, name))
@@ -156,7 +157,7 @@ def nudge(companion_id: UUID) -> None:
 @transaction.atomic
 def keep_earlier(slot: Slot, now: datetime, zone: tzinfo) -> Memory:
     """Save the slot's present text as a closed fact, so that it is not lost when the companion changes the slot."""
-    sources = list(slot.sources.values_list("pk", flat=True))
+    sources = slot.sources.values_list("pk", flat=True)
     memory = keep_fact(
         slot.companion_id, f"{slot.name}: {slot.text}", slot.changed_at, now, sources, zone=zone
     )

@@ -13,7 +13,8 @@ from memory.learning.answers import Learnt
 from memory.learning.rules.subjects import is_own, is_same_subject
 from memory.learning.talk import Line, Talk
 from memory.models import Learning, Memory, Thread
-from text.dates import TELLS_PAST, days_ahead, name_whole_day, relative_days, tells_past
+from memory.recall.query import Names
+from text.dates import TELLS_PAST, find_days_ahead, find_relative_days, name_whole_day, tells_past
 from text.strings import folded, quoted, shorten
 
 MAX_SHOWN, MAX_UNDATED = 5, 2
@@ -71,7 +72,7 @@ def update_threads(
     *,
     now: datetime,
     zone: tzinfo,
-    names: Mapping[str, str],
+    names: Names,
 ) -> None:
     """Open, settle and drop threads by what was just learnt from the talk. Call it with the companion locked.
 
@@ -122,7 +123,7 @@ def _is_worry(memory: Memory) -> bool:
     return is_fact and bool(WORRIES.search(memory.text)) and not HAPPENS_OFTEN.search(memory.text)
 
 
-def _has_thread(memory: Memory, now: datetime, names: Mapping[str, str]) -> bool:
+def _has_thread(memory: Memory, now: datetime, names: Names) -> bool:
     """Return whether an open thread is about the same matter as the memory."""
     mine = Thread.objects.open().filter(companion_id=memory.companion_id)
     texts = mine.order_by("-opened_at").values_list("memory__text", flat=True)[:MAX_OPEN]
@@ -138,7 +139,7 @@ def find_due_day(memory: Memory, now: datetime, zone: tzinfo, meant: date | None
     if memory.kind not in DATED:
         return None
     today, said_on = now.astimezone(zone).date(), memory.happened_at.astimezone(zone).date()
-    days = [said_on] if said_on > today else days_ahead(memory.text, said_on)
+    days = [said_on] if said_on > today else find_days_ahead(memory.text, said_on)
     days = sorted(days, key=lambda day: day != meant)
     is_past = memory.kind != Memory.Kind.PROMISE and tells_past(memory.text)
     due_on = next((day for day in days if day >= today and not (is_past and day == today)), None)
@@ -155,7 +156,7 @@ def settle_threads(
     *,
     now: datetime,
     zone: tzinfo,
-    names: Mapping[str, str],
+    names: Names,
 ) -> None:
     """Settle the open threads whose end these memories, just learnt, tell; then drop those whose memory is closed.
 
@@ -181,7 +182,7 @@ def settle_threads(
 
 
 def settle_promises(
-    companion_id: UUID, note: str, message_id: UUID, *, now: datetime, zone: tzinfo, names: Mapping[str, str]
+    companion_id: UUID, note: str, message_id: UUID, *, now: datetime, zone: tzinfo, names: Names
 ) -> None:
     """Settle the companion's own promises of today that are about what a reminder's `note` says: it was just given."""
     mine = Thread.objects.open().filter(companion_id=companion_id, due_on=now.astimezone(zone).date())
@@ -207,7 +208,7 @@ def _tells_end(
     if thread.due_on is None:
         return False
     said_on = said_at.astimezone(zone).date()
-    if said_on < thread.due_on or any(day > said_on for day in days_ahead(text, said_on)):
+    if said_on < thread.due_on or any(day > said_on for day in find_days_ahead(text, said_on)):
         return False
     if said_on == thread.due_on and not TELLS_PAST.search(folded(text)):
         return False
@@ -245,7 +246,7 @@ def load_open_threads(companion_id: UUID, now: datetime, zone: tzinfo) -> list[T
 
 
 def leave_out_told(
-    threads: Sequence[Thread], said: Sequence[tuple[str, datetime]], names: Mapping[str, str], zone: tzinfo
+    threads: Sequence[Thread], said: Sequence[tuple[str, datetime]], names: Names, zone: tzinfo
 ) -> list[Thread]:
     """Return the threads except those whose end the person has told in `said`, from which nothing is learnt yet."""
     called = list(names.values())
@@ -270,7 +271,8 @@ def render_threads(threads: Sequence[Thread], today: date, zone: tzinfo) -> list
     for thread in threads:
         text = shorten(" ".join(thread.memory.text.split()), MAX_TEXT_CHARACTERS)
         told_at = thread.memory.happened_at.astimezone(zone)
-        told = f" (told on {name_whole_day(told_at.date(), today)})" if relative_days(text, told_at) else ""
+        is_relative = bool(find_relative_days(text, told_at))
+        told = f" (told on {name_whole_day(told_at.date(), today)})" if is_relative else ""
         lines.append(f"- {_describe(thread, today)}: {quoted(text)}{told}")
     return [TITLE, *lines] if lines else []
 

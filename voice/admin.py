@@ -78,10 +78,7 @@ class RecordingAdmin(PrivateAdmin):
         *("owner", "of_companion", "of_message", "seconds", "language", "of_file"),
     )
     list_filter = ("language", ("message", filled_filter(_("message"))), "created_at")
-    fields = (
-        *("id", "owner", "of_companion", "of_message", "seconds", "language", "of_file"),
-        "created_at",
-    )
+    fields = (*("id", "owner", "of_companion", "of_message", "seconds", "language", "of_file"), "created_at")
 
     of_message = link("message", _("message"))
     of_file = link("file", _("file"))

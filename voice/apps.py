@@ -28,8 +28,5 @@ class VoiceConfig(AppConfig):
         )
         register(
             "recordings",
-            Section(
-                Recording,
-                ("id", "message_id", "file_id", "heard", "language", "seconds", "created_at"),
-            ),
+            Section(Recording, ("id", "message_id", "file_id", "heard", "language", "seconds", "created_at")),
         )

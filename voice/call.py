@@ -42,7 +42,6 @@ SLOW_SECONDS = 5.0  # one that took longer to fail is not: the person waits
 FAREWELL_SECONDS = 120  # that transcribing what was said before hanging up may take
 HUNG_UP = {1000, 1001}  # codes of a client that closes; the server gives 1005 for a line that fell
 CALL_SECONDS = 24 * 3600  # for which a call is known, in which its line may fall and be taken up
-start_in_call = partial(start, is_in_call=True)
 log = structlog.get_logger(__name__)
 
 
@@ -299,7 +298,7 @@ def _find_sent(companion: Companion, client_id: str) -> Started | None:
     """Return the message that was sent under this id before, with its reply, or None."""
     mine = Message.objects.filter(companion=companion, role=Message.Role.USER)
     message = mine.filter(client_id=client_id).first()
-    return start_in_call(companion, message.text, client_id, timezone.now()) if message else None
+    return start(companion, message.text, client_id, timezone.now(), is_in_call=True) if message else None
 
 
 def read_utterance(content: bytes) -> Sound:

@@ -6,7 +6,7 @@ from typing import Any
 
 from companions.memories.editing import write_revision
 from companions.models import Closing, Companion, Message, Session
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import DiaryEntry, Revision
 
 ABOUT: dict[str, list[list[str]]] = {
@@ -40,7 +40,7 @@ def grow(little: Companion, much: Companion, failed: Companion, language: str, n
             str(one.pk) for one in little.messages.filter(role="user").exclude(session__ended_at=None)[:2]
         ]
         told = [{"text": text, "sources": sources if text != last[-1] else []} for text in last]
-        revise(little.pk, about, told, Revision.By.CLOSING, now - timedelta(days=1))
+        add_revision(little.pk, about, told, Revision.By.CLOSING, now - timedelta(days=1))
     little.sessions.filter(ended_at=None).update(pressure=0.71, unsent=12)
     _fill(much, now)
     _close(much, now, {}, next_at=now + timedelta(minutes=20))
@@ -66,7 +66,7 @@ def _fill(companion: Companion, now: datetime) -> None:
         at = now - timedelta(days=n + 3)
         session = _ended(companion, at, at + timedelta(hours=n % 30), "T" * (n * 4 % 190 + 1))
         _entry(companion, session, session.title, long, FEELINGS[n % 3], is_stale=n % 5 == 0)
-        made = revise(companion.pk, "user_profile", long[n % 20 :] or long, Revision.By.CLOSING, at)
+        made = add_revision(companion.pk, "user_profile", long[n % 20 :] or long, Revision.By.CLOSING, at)
         Revision.objects.filter(pk=made.pk).update(is_stale=n % 5 == 0)
     companion.sessions.filter(ended_at=None).update(pressure=0.93, unsent=37)
 

@@ -21,7 +21,7 @@ from bench.screenshots.mind import grow
 from bench.screenshots.minds import compare, send_away
 from bench.screenshots.pasts import bring_past, keep_past, keep_text
 from companions import creation
-from companions.branches.operations import part_from, rename
+from companions.branches.operations import fork, rename
 from companions.characters import load_characters
 from companions.conversations.bookmarks import set_bookmark
 from companions.life.timers.timers import set_timer
@@ -279,9 +279,9 @@ parted = made(characters["wren"], 2, tint=70, name={"en": "Linden", "zh-hans": "
 for _days, text, answer in lines[:3]:
     say(parted, 1, text, answer)
 first_answer = parted.messages.filter(role="assistant", parent__role="user").order_by("said_at").first()
-part_from(parted, first_answer.pk, now)
+fork(parted, first_answer.pk, now)
 say(parted, 0, lines[3][1], lines[3][2])
-part_from(parted, first_answer.parent_id, now)
+fork(parted, first_answer.parent_id, now)
 say(parted, 0, lines[4][1], lines[4][2])
 other_branch = Branch.objects.filter(companion=parted, left_at__isnull=False).order_by("pk").first()
 rename(other_branch, {"en": "As it was at first", "zh-hans": "最初的样子"}[language])

@@ -27,13 +27,14 @@ class AnswerCleaner:
     """Reads the text, emotions, reasoning and tool calls of one answer from pieces cut anywhere.
 
     `text` is what the answer continues, if any. `tools` are the names by which tool calls in code are recognised. Once
-    `cut` is set, the answer has ended, and the model's stream need not be read further.
+    `cut` is set, the answer has ended, and the model's stream need not be read further. `has_text` is True once the
+    answer itself has any text.
     """
 
     def __init__(
         self, names: Names, text: str = "", tools: Collection[str] = (), *, keeps_directions: bool = True
     ) -> None:
-        self._length, self._has_text = len(text), False
+        self._length, self.has_text = len(text), False
         self._markup = MarkupReader(tools, self._has_said, names.nickname or names.companion, names.person)
         self._expressions = Expressions()
         self._lines = LineReader(names, self._has_said, tools, keeps_directions=keeps_directions)
@@ -71,7 +72,7 @@ class AnswerCleaner:
         return parts
 
     def _has_said(self) -> bool:
-        return self._has_text or self._lines.holds_text
+        return self.has_text or self._lines.holds_text
 
     def _clean(self, parts: Iterable[str | Felt]) -> list[Part]:
         """Return the text and emotions without labels and loops. Another speaker's label or a loop ends the answer."""
@@ -90,9 +91,9 @@ class AnswerCleaner:
             if not isinstance(part, str):
                 given.append(replace(part, at=self._length) if isinstance(part, Felt) else part)
                 continue
-            text = part if self._has_text or not self._trims_start else part.lstrip()
+            text = part if self.has_text or not self._trims_start else part.lstrip()
             given += self._note(self._loops.take(text))
-            self._has_text = self._has_text or bool(text.strip())
+            self.has_text = self.has_text or bool(text.strip())
             if self._loops.is_ended:
                 self.cut = Cut.LOOP
                 break
@@ -109,10 +110,20 @@ class AnswerCleaner:
         return rest
 
 
-def clean_text(text: str, names: Names, *, keeps_directions: bool = True) -> tuple[str, list[Felt]]:
-    """Return the companion's words in a model's complete text, or "" if none are left, and the emotions in it."""
-    cleaner = AnswerCleaner(names, keeps_directions=keeps_directions)
-    parts = [*cleaner.take(text), *cleaner.end()]
+def clean_text(
+    text: str,
+    names: Names,
+    tools: Collection[str] = (),
+    *,
+    keeps_directions: bool = True,
+    is_cut: bool = False,
+) -> tuple[str, list[Felt]]:
+    """Return the companion's words in a model's complete text, or "" if none are left, and the emotions in it.
+
+    `tools` and `is_cut` are those of `AnswerCleaner`.
+    """
+    cleaner = AnswerCleaner(names, tools=tools, keeps_directions=keeps_directions)
+    parts = [*cleaner.take(text), *cleaner.end(is_cut=is_cut)]
     words = "".join(part for part in parts if isinstance(part, str)).rstrip()
     words = drop_repetitions(words) if cleaner.cut is Cut.LOOP else words
     return words, [replace(part, at=min(part.at, len(words))) for part in parts if isinstance(part, Felt)]

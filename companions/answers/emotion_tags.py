@@ -66,10 +66,10 @@ class Tag:
 
 
 class Expressions:
-    """Reads the text and emotions of one answer from pieces cut anywhere; `text` is what the answer continues."""
+    """Reads the text and emotions of one answer from pieces cut anywhere."""
 
-    def __init__(self, text: str = "") -> None:
-        self._length, self._last, self._held = len(text), text[-1:], ""
+    def __init__(self) -> None:
+        self._length, self._last, self._held = 0, "", ""
         self._gap: re.Pattern[str] | None = None  # the white space to remove along with the tag before it
 
     def take(self, piece: str) -> list[str | Felt]:

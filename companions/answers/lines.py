@@ -178,6 +178,11 @@ def _list_names(*names: str) -> list[str]:
     return sorted(filter(None, known), key=len, reverse=True)
 
 
+def _may_grow(found: "regex.Match[str] | None", text: str, is_end: bool) -> bool:
+    """Return whether text that is still to come may belong to what was found."""
+    return found is not None and not is_end and (found.partial or found.end() == len(text))
+
+
 class LineReader:
     """Reads text without labels, emotions, and tool calls on lines of their own from the pieces of one answer.
 
@@ -270,32 +275,30 @@ class LineReader:
             self._is_code = not self._is_code
         elif not self._is_code:
             call = self._call.match(text, at, partial=True) if self._call else None
-            if call and not is_end and (call.partial or call.end() == len(text)):
+            if _may_grow(call, text, is_end):
                 return None
             if call and not call.partial and (read := read_function_call(call["call"])):
                 return call.end(), TextCall(*read)
             copied = COPIED.match(text, at, partial=True)
-            if copied and not is_end and (copied.partial or copied.end() == len(text)):
+            if _may_grow(copied, text, is_end):
                 return None
             if copied and not copied.partial:
                 return copied.end(), None
             if self._is_first and not self._has_text():
                 found = FIRST.match(text, at, partial=True)
-                if found and not is_end and (found.partial or found.end() == len(text)):
+                if _may_grow(found, text, is_end):
                     return None
                 if found and not found.partial and text[found.end() : found.end() + 1] != "(":
                     return found.end(), Felt.parse(0, f"{found['name']}{found['rest']}")
                 preface = self._preface.match(text, at, partial=True) if self._preface else None
-                if preface and not is_end and (preface.partial or preface.end() == len(text)):
+                if _may_grow(preface, text, is_end):
                     return None
                 if preface and not preface.partial:
                     return preface.end(), None
             has_titles = self._has_own_label or (self._is_first and not self._has_text())
             label = (self._titled_label if has_titles else self._label).match(text, at, partial=True)
-            if label and label.partial and not is_end:
-                return None
-            if label and label["own"] and label.end() == len(text) and not is_end:
-                return None  # characters that belong to the label may follow
+            if label and (label.partial or label["own"]) and _may_grow(label, text, is_end):
+                return None  # after the own name, characters that belong to the label may follow
             if label and not label.partial and (end := self._take_label(label)) is not None:
                 return end, None
             if self._is_nameless and self._has_own_label and not self._is_list and self._doubtful is None:

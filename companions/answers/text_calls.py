@@ -148,7 +148,7 @@ class QuotedCalls:
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [_normalise(_text(message.get("content"))) for message in self._messages]
+        return [_normalise(_get_text(message.get("content"))) for message in self._messages]
 
     def has(self, name: str, arguments: str) -> bool:
         """Return whether a single message contains the name in the syntax of a call, and every string of the arguments.
@@ -178,7 +178,7 @@ def _normalise(text: str) -> str:
     return MARKUP.sub("", LOOSE.sub("", text))
 
 
-def _text(content: object) -> str:
+def _get_text(content: object) -> str:
     if isinstance(content, list):
         return " ".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""

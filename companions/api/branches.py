@@ -70,7 +70,7 @@ def list_branches(request: SignedInRequest, companion_id: UUID, query: PageQuery
 )
 def make_branch(request: SignedInRequest, companion_id: UUID, body: BranchIn) -> Status[Branch]:
     companion = access.get_companion(request.user, companion_id)
-    branch = operations.part_from(companion, body.from_message, timezone.now(), body.name)
+    branch = operations.fork(companion, body.from_message, timezone.now(), body.name)
     return Status(201, operations.load_branches(companion).get(pk=branch.pk))
 
 

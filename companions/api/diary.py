@@ -18,7 +18,7 @@ from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, Out, li
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Message
 from companions.pagination import PageQuery
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.models import DiaryEntry, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from text.strings import check_storable
@@ -131,7 +131,7 @@ def _operations(about: Revision.About, words: str) -> None:
         path, response=RevisionOut, operation_id=f"get_{name}", summary=f"{words}: get the current revision"
     )
     def get(request: SignedInRequest, companion_id: UUID) -> object:
-        return current(access.get_companion(request.user, companion_id).pk, about) or NOTHING
+        return load_current(access.get_companion(request.user, companion_id).pk, about) or NOTHING
 
     @revisions_router.put(
         path, response=RevisionOut, operation_id=f"write_{name}", summary=f"{words}: write a new revision"

@@ -14,7 +14,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from companions.branches.marks import drop_changes
-from companions.branches.switching import check_no_answer, go_back, part
+from companions.branches.switching import check_no_answer, go_back, switch_to
 from companions.conversations.attachments import copy_attachments
 from companions.conversations.messages import load_path
 from companions.deletion import delete_messages
@@ -66,7 +66,7 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
         if client_id and Message.everywhere.filter(companion=held, client_id=client_id).exists():
             return start(held, text, client_id, now, at_once=at_once, quoted=quoted)  # a repeated request
         _check_may_branch(held)
-        part(held, there.parent_id, now)
+        switch_to(held, there.parent_id, now)
         _notify_pages(held)
         still = there.quoted_id if there.quoted and not there.quoted.is_hidden else None
         started = start(held, text, client_id, now, at_once=at_once, quoted=quoted or still)
@@ -77,13 +77,13 @@ def say_anew(message: Message, quoted: UUID | None = None) -> Start:
 
 
 @transaction.atomic
-def part_from(companion: Companion, message_id: UUID, now: datetime, name: str = "") -> Branch:
+def fork(companion: Companion, message_id: UUID, now: datetime, name: str = "") -> Branch:
     """Create, choose and return a new branch that ends with the message; raise BranchError or ReplyStateError."""
     held = _hold(companion)
     if not Message.everywhere.filter(companion=held, pk=message_id).exists():
         raise BranchError("no_such_message", _("There is no such message."), 404)
     _check_may_branch(held)
-    part(held, message_id, now)
+    switch_to(held, message_id, now)
     _notify_pages(held)
     branch = held.conversation.branch
     assert branch is not None  # noqa: S101 (it was just made)
@@ -134,7 +134,7 @@ def choose(branch: Branch, now: datetime) -> Branch:
         raise BranchError("no_such_branch", _("This branch no longer exists."), 404)
     if held.conversation.branch_id != there.pk:
         check_no_answer(held)
-        part(held, there.head_id, now, there)
+        switch_to(held, there.head_id, now, there)
         _notify_pages(held)
     return there
 

@@ -96,7 +96,7 @@ def check_no_answer(companion: Companion) -> None:
         raise ReplyStateError("reply_open", detail % {"name": companion.name})
 
 
-def part(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> int:
+def switch_to(companion: Companion, target: UUID | None, now: datetime, branch: Branch | None = None) -> int:
     """Continue the conversation from the message `target` on `branch` or a new one, or from before the first message,
     without a branch, if both are None. Return how many messages are no longer on the chosen path.
 
@@ -129,7 +129,7 @@ def go_back(companion: Companion, message: Message, now: datetime) -> int:
     Call it with the companion held and no reply open.
     """
     end = find_end(message)
-    return part(companion, end, now, Branch.objects.filter(companion=companion, head=end).first())
+    return switch_to(companion, end, now, Branch.objects.filter(companion=companion, head=end).first())
 
 
 def find_end(message: Message) -> UUID:

@@ -67,16 +67,16 @@ def compare(before: Sequence[str], after: Sequence[str]) -> list[list[Piece]]:
 def _compare_sentences(old: str | None, new: str | None) -> Iterator[list[Piece]]:
     """Yield one line of pieces if the two sentences are alike, or else one for each. Long ones never count as alike."""
     if old is not None and new is not None and max(len(old), len(new)) <= MAX_CHARACTERS:
-        words = WORD.findall(old), WORD.findall(new)
-        matcher = SequenceMatcher(None, *words, autojunk=False)
+        old_words, new_words = WORD.findall(old), WORD.findall(new)
+        matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
         if matcher.ratio() >= MIN_LIKENESS:
             pieces = []
             for how, a, b, c, d in matcher.get_opcodes():
-                gone, new_words = "".join(words[0][a:b]), "".join(words[1][c:d])
+                gone, added = "".join(old_words[a:b]), "".join(new_words[c:d])
                 if how == "equal":
                     pieces.append(Piece(gone, SAME))
                 else:
-                    pieces += [Piece(text, kind) for text, kind in ((gone, GONE), (new_words, NEW)) if text]
+                    pieces += [Piece(text, kind) for text, kind in ((gone, GONE), (added, NEW)) if text]
             yield pieces
             return
     if old is not None:

@@ -22,7 +22,7 @@ from memory.recall.traits import PAIRED
 from text.strings import is_storable
 
 MAX_CHARACTERS = 200
-LATELY_MESSAGES = 2_000
+NEWEST_MESSAGES = 2_000  # searched first: for frequent words, they often fill the page
 SNIPPET_BEFORE, SNIPPET_AFTER = 60, 160
 QUOTED = regex.compile(r'"([^"]+)"|[“„]([^“”„]+)[”“]|「([^「」]+)」|『([^『』]+)』|«([^«»]+)»')
 # A word that the snippet's edge would cut, with the space between it and the others.
@@ -110,9 +110,9 @@ def search(companion: Companion, query: Query, page: PageIn) -> tuple[list[Messa
     found = found.select_related("message")
     rows: list[MessageWords] = []
     following: str | None = None
-    if page.cursor is None:  # for frequent words, the newest messages alone often fill the page
+    if page.cursor is None:
         newest = Message.objects.filter(companion=companion).order_by("-said_at", "-id").values("pk")
-        rows, following = paginate(found.filter(message__in=newest[:LATELY_MESSAGES]), "said_at", page)
+        rows, following = paginate(found.filter(message__in=newest[:NEWEST_MESSAGES]), "said_at", page)
     if following is None:
         rows, following = paginate(found, "said_at", page)
     return [row.message for row in rows], following

@@ -170,19 +170,8 @@ def with_replies(messages: list[Message]) -> list[Message]:
         "made_by__forget_proposals", ForgetProposal.objects.select_related("companion__user")
     )
     timers = Prefetch("timers", Timer.objects.order_by("due_at"))
-    prefetch_related_objects(
-        messages,
-        sessions,
-        replies,
-        recalled,
-        retracted,
-        proposals,
-        timers,
-        "recording",
-        "attachments",
-        "bookmark",
-        "quoted",
-    )
+    related = (sessions, replies, recalled, retracted, proposals, timers)
+    prefetch_related_objects(messages, *related, "recording", "attachments", "bookmark", "quoted")
     alternatives = load_alternatives(messages)
     for message in messages:
         message.alternatives = alternatives.get(message.pk)  # type: ignore[attr-defined]

@@ -200,16 +200,21 @@ def _is_asked_for(delivery: Delivery) -> bool:
 
 
 def _postpone_recent(theirs: QuerySet[Delivery], channel: Channel, now: datetime) -> None:
-    """Postpone a user's deliveries if the channel reached them, or tried to, less than its pause ago, until that is over.
+    """Postpone a user's deliveries until the channel's pause is over since it reached them, or tried to."""
+    recent = theirs.filter(attempted_at__range=(now - channel.pause, now)).aggregate(at=Max("attempted_at"))
+    if recent["at"]:
+        _postpone(theirs, recent["at"] + channel.pause)
+
+
+@transaction.atomic
+def _postpone(deliveries: QuerySet[Delivery], until: datetime) -> None:
+    """Postpone those of the deliveries that wait and are due before, also those that another worker has leased.
 
     Rows that are locked, e.g. since they are being deleted, are skipped.
     """
-    recent = theirs.filter(attempted_at__range=(now - channel.pause, now)).aggregate(at=Max("attempted_at"))
-    if recent["at"]:
-        ends_at = recent["at"] + channel.pause
-        early = theirs.filter(state=State.WAITING, due_at__lt=ends_at)
-        ids = list(early.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
-        Delivery.objects.filter(pk__in=ids).update(due_at=ends_at)
+    early = deliveries.filter(state=State.WAITING, due_at__lt=until)
+    ids = list(early.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
+    Delivery.objects.filter(pk__in=ids).update(due_at=until)
 
 
 def _is_wanted(delivery: Delivery, channel: Channel, now: datetime) -> bool:
@@ -248,20 +253,9 @@ def _send(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> in
         tried_again = [delivery for delivery in deliveries if delivery not in ended]
         _mark(tried_again, State.WAITING, due_at=later, attempted_at=None, error=sent.error)
     if sent.is_down:
-        _put_off_all(channel, later)
+        _postpone(Delivery.objects.filter(channel=channel.name), later)  # everyone's
     _mark(ended, State.FAILED if sent.error else State.SENT, ended_at=now, error=sent.error)
     return 0 if sent.error else len(ended)
-
-
-@transaction.atomic
-def _put_off_all(channel: Channel, later: datetime) -> None:
-    """Put off everyone's deliveries over a channel that is down, also those that another worker has leased.
-
-    Rows that are locked, e.g. since they are being deleted, are skipped.
-    """
-    due = Delivery.objects.filter(channel=channel.name, state=State.WAITING, due_at__lt=later)
-    ids = list(due.select_for_update(skip_locked=True).values_list("pk", flat=True))
-    Delivery.objects.filter(pk__in=ids).update(due_at=later)
 
 
 def _mark(deliveries: Collection[Delivery], state: State, **fields: object) -> None:

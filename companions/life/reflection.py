@@ -35,7 +35,7 @@ from memory.learning.answers import Reflection
 from memory.learning.requests import render_reflection_request
 from memory.learning.rules.boilerplate import is_boilerplate
 from memory.learning.rules.evidence import is_parroted
-from memory.learning.rules.grounding import names_in, stands_on
+from memory.learning.rules.grounding import is_grounded, names_in
 from memory.learning.rules.secrets import redacted
 from memory.learning.talk import Talk
 from providers.chat.structured import ask
@@ -239,7 +239,7 @@ def keep_grounded(
         for sentence in islice(filter(str.strip, sentences), MAX_SENTENCES)
         if not is_boilerplate(sentence, rules)
         and not (is_own and is_parroted(sentence, talk))
-        and stands_on(sentence.lower() if has_capital_nouns else sentence, talk.lines, kept, names)
+        and is_grounded(sentence.lower() if has_capital_nouns else sentence, talk.lines, kept, names)
     ).strip()
 
 

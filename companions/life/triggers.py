@@ -29,7 +29,7 @@ from database.queries import fetch_ids
 from memory.models import Memory, Pursuit, Thread
 from memory.models.memory import MemoryQuerySet
 from memory.threads import leave_out_told
-from text.dates import days_ahead, days_told, in_year
+from text.dates import find_days, find_days_ahead, in_year
 from text.strings import shorten, split_sentences
 
 CLAIMED_AT_ONCE = 200
@@ -150,7 +150,7 @@ def _get_days(memory: Memory, zone: tzinfo) -> list[date]:
     happens_on = memory.happened_at.astimezone(zone).date()
     if happens_on > memory.learnt_at.astimezone(zone).date():
         return [happens_on]
-    return days_ahead(memory.text, happens_on)
+    return find_days_ahead(memory.text, happens_on)
 
 
 def find_birthdays(memories: Iterable[Memory], today: date, zone: tzinfo) -> Iterator[Occasion]:
@@ -161,7 +161,7 @@ def find_birthdays(memories: Iterable[Memory], today: date, zone: tzinfo) -> Ite
             day
             for sentence in split_sentences(memory.text)
             if _BIRTHDAY.search(sentence) and not NO_SOLAR_BIRTHDAY.search(sentence)
-            for day in days_told(sentence, said_on)
+            for day in find_days(sentence, said_on)
         ]
         if any(in_year(day.month, day.day, today.year) == today for day in days):
             key = f"{Drive.BIRTHDAY}:{memory.pk}:{today.year}"

@@ -124,7 +124,7 @@ def undo_retraction_of(companion: Companion, memory_id: UUID, now: datetime) -> 
 def write_revision(companion: Companion, about: str, texts: Sequence[str], now: datetime) -> Revision:
     """Save the user's version of self-concept or user profile; return the newest revision if nothing has changed."""
     companion.lock()
-    return revisions.rewrite(companion.pk, about, texts, now)
+    return revisions.write_texts(companion.pk, about, texts, now)
 
 
 @everywhere()

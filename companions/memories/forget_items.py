@@ -15,7 +15,7 @@ from companions.life.inner_state import get_newest
 from companions.models import Companion, Message, Timer
 from memory.deletion import preview_derived
 from memory.forgotten import Words, find_telling_memories, read_words, tells
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.models import Block, DiaryEntry, Memory, Revision, Slot
 from text.strings import split_sentences
 
@@ -180,7 +180,7 @@ def _find_sentences(
                 yield _make_sentence_item(kind, sentence["text"], goes_along=not is_told)
 
     for about in Revision.About:
-        if revision := current(companion.pk, about):
+        if revision := load_current(companion.pk, about):
             yield from read(Kind(about.value), revision.sentences)
     for entry in DiaryEntry.objects.filter(companion=companion).order_by("started_at"):
         yield from read(Kind.DIARY, entry.sentences)

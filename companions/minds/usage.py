@@ -37,13 +37,11 @@ class DailyUse:
 def measure_daily_use(companion: Companion, now: datetime) -> list[DailyUse]:
     """Return the daily use of each model but embedders, averaged over SHOWN_DAYS or, if less, the companion's age.
 
-    An age of less than a day counts as one.
-
-    Runs two queries.
+    An age of less than a day counts as one. Runs two queries.
     """
     days = min(max((now - companion.created_at) / timedelta(days=1), 1), SHOWN_DAYS)
     tokens = F("prompt_tokens") + F("completion_tokens")
-    calls = list(
+    calls = (
         ModelCall.objects.filter(
             user=companion.user_id, companion=companion, started_at__gte=now - timedelta(days=SHOWN_DAYS)
         )

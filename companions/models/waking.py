@@ -10,9 +10,12 @@ from django.utils.translation import pgettext_lazy
 from accounts.models.user import OwnedQuerySet
 from companions.models.companion import Companion
 from companions.models.timer import NOTE_CHARACTERS, Timer
+from text.strings import shorten
 
 if TYPE_CHECKING:
     from memory.models import Memory
+
+MAX_THOUGHT_CHARACTERS = 4000
 
 
 class WakingQuerySet(OwnedQuerySet["Waking"]):
@@ -120,6 +123,11 @@ class Waking(models.Model):
 
     def __str__(self) -> str:
         return f"{self.origin} {self.state} {localtime(self.due_at):%Y-%m-%d %H:%M}"
+
+    def add_thoughts(self, *thoughts: str) -> None:
+        """Add these to the thought, which has MAX_THOUGHT_CHARACTERS at most; the caller saves it."""
+        added = (thought.strip() for thought in thoughts)
+        self.thought = shorten("\n\n".join(filter(None, (self.thought, *added))), MAX_THOUGHT_CHARACTERS)
 
     @property
     def drive_label(self) -> str:

@@ -91,7 +91,7 @@ def part(request: SignedInRequest, companion_id: UUID, message_id: UUID) -> Http
     """Go on from a message on a new branch."""
     message = get_message_anywhere(request.user, companion_id, message_id)
     try:
-        operations.part_from(message.companion, message.pk, timezone.now())
+        operations.fork(message.companion, message.pk, timezone.now())
         words = _("You are on a new branch. %(name)s knows only what was said up to here.")
         messages.success(request, words % {"name": message.companion.name})
     except RefusedError as error:

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Subquery
 
 from companions.conversations.messages import Spoken
-from companions.life.timers.timers import describe
+from companions.life.timers.timers import describe, get_planned
 from companions.models import Companion, Message, Session, Timer
 from companions.models.conversation import DIGEST_MESSAGES
 from companions.prompting import budgets
@@ -104,8 +104,9 @@ class LastTime:
     @property
     def told_memory_id(self) -> UUID | None:
         """The id of the diary entry's memory if the lines tell all of it, so that it is not recalled beside them."""
-        is_whole = self.entry and estimate(self.entry.text) <= budgets.LAST_DIARY_TOKENS
-        return self.entry.memory_id if self.entry and is_whole else None
+        if self.entry and estimate(self.entry.text) <= budgets.LAST_DIARY_TOKENS:
+            return self.entry.memory_id
+        return None
 
     def lines(self, companion: Companion, now: datetime) -> list[str]:
         """Return where the two left off as lines of a prompt; `now` must be in the user's zone."""
@@ -146,9 +147,8 @@ def load_last_time(companion: Companion, before: Session | None = None) -> LastT
         return None
     newest = list(select_visible(select_messages(session)).reverse()[:2])
     last_word_at = newest[0].said_at if newest else session.started_at  # the session was closed hours later
-    entries = DiaryEntry.objects.filter(companion=companion, is_stale=False).order_by("-ended_at")
-    entry = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True).first()
-    return LastTime(last_word_at, entry, newest[::-1])
+    entries = DiaryEntry.objects.filter(companion=companion).visible_to_models()
+    return LastTime(last_word_at, entries.order_by("-ended_at").first(), newest[::-1])
 
 
 # -- the open threads
@@ -169,10 +169,7 @@ def load_untold_threads(companion: Companion, before: Sequence[Spoken], now: dat
 
 def load_running_timers(companion_id: UUID) -> list[Timer]:
     """Return the active timers that the person or the companion has set, the first due first."""
-    theirs = Timer.objects.active().filter(
-        companion_id=companion_id, by__in=(Timer.By.USER, Timer.By.COMPANION)
-    )
-    return list(theirs.order_by("due_at", "pk"))
+    return list(get_planned(companion_id).filter(by__in=(Timer.By.USER, Timer.By.COMPANION)))
 
 
 def render_timers(timers: Sequence[Timer], companion: Companion, today: date) -> list[str]:

@@ -129,10 +129,13 @@ class Persona:
         return "\n".join(filter(None, parts))
 
     @property
+    def note_tokens(self) -> int:
+        return sum(estimate(text) + MESSAGE_TOKENS for _depth, _role, text in self.notes)
+
+    @property
     def talk_tokens(self) -> int:
         """How many tokens the notes and the instructions take of the room for the talk."""
-        notes = sum(estimate(text) + MESSAGE_TOKENS for _depth, _role, text in self.notes)
-        return notes + estimate(self.render_instructions())
+        return self.note_tokens + estimate(self.render_instructions())
 
     def _lore_at(self, place: Place) -> list[str]:
         return [self.expand(placed.content) for placed in self.lore if placed.place == place]

@@ -60,9 +60,9 @@ def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -
     if tools:
         counted[Part.TOOLS] = estimate(json.dumps(list(tools), ensure_ascii=False))
     counted[Part.RULES] = ANSWER_TOKENS
-    asked = max((at for at, message in enumerate(messages) if CONTEXT.search(_text(message))), default=-1)
+    asked = max((at for at, message in enumerate(messages) if CONTEXT.search(_get_text(message))), default=-1)
     for at, message in enumerate(messages):
-        text = _text(message)
+        text = _get_text(message)
         if message.get("role") == "system":
             counted[Part.RULES] += MESSAGE_TOKENS + estimate(BLOCK.sub("", text))
             for block in BLOCK.finditer(text):
@@ -77,7 +77,7 @@ def measure_parts(messages: Sequence[Mapping[str, Any]], tools: Sequence[Any]) -
     return {part: counted[part] for part in Part if counted[part]}
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _get_text(message: Mapping[str, Any]) -> str:
     return str(message.get("content") or "")
 
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
-from companions.branches.switching import check_no_answer, go_back, part
+from companions.branches.switching import check_no_answer, go_back, switch_to
 from companions.conversations.editing import reword
 from companions.deletion.deletion import remove
 from companions.errors import ReplyStateError
@@ -53,7 +53,7 @@ def retry(reply: Reply, now: datetime) -> Reply:
     asleep = Q(pk=reply.message_id, is_asleep=True)
     if Message.everywhere.filter(answers | asleep).exists():
         check_no_answer(companion)
-        part(companion, reply.message_id, now)
+        switch_to(companion, reply.message_id, now)
     return queue_reply(companion, reply.message, now)
 
 

@@ -54,7 +54,8 @@ def seal_and_read(reply: Reply) -> Said:
             said.thought += frame["text"]
         elif frame["type"] == "reply.emotion":
             felt = {name: frame[name] for name in ("at", "emotion", "intensity")}
-            said.emotions += [] if felt in said.emotions else [felt]
+            if felt not in said.emotions:
+                said.emotions.append(felt)
         said.seq = max(said.seq, entry.seq)
     return said
 

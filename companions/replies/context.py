@@ -97,7 +97,7 @@ class TurnContext:
     mood: float = 0.0
     files: Sequence[tuple[str, bool]] = ()
     texts: Sequence[AttachedText] = ()
-    waking: None = None
+    waking: None = None  # a turn is none; ToolContext names both
     call_id: None = None
 
     def __post_init__(self) -> None:
@@ -245,7 +245,11 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     said = load_spoken(message, MAX_HISTORY_MESSAGES + 1)
     visible = [spoken for spoken in said[1:] if not spoken.is_hidden]
     turn.quote, turn.files = said[0].quoted, said[0].files
-    message_ids = [spoken.pk for spoken in (said[0], *visible[:TEXT_MESSAGES]) if _has_text(spoken)]
+    message_ids = [
+        spoken.pk
+        for spoken in (said[0], *visible[:TEXT_MESSAGES])
+        if any(not is_picture for _name, is_picture in spoken.files)
+    ]
     most_pages = budgets.share(budgets.ATTACHED_TEXTS) // MIN_PAGE_TOKENS + 1
     turn.texts = load_texts(companion.pk, message_ids, most_pages) if message_ids else ()
     talk = [(spoken.role, spoken.text) for spoken in (*visible[::-1], said[0])]
@@ -257,10 +261,6 @@ def load_context(turn: TurnContext, now: datetime) -> None:
     turn.excluded_ids |= {thread.memory_id for thread in turn.moment.threads}
     if turn.moment.last_time and (told_id := turn.moment.last_time.told_memory_id):
         turn.excluded_ids.add(told_id)
-
-
-def _has_text(spoken: Spoken) -> bool:
-    return any(not is_picture for _name, is_picture in spoken.files)
 
 
 def load_talk(

@@ -21,7 +21,7 @@ from companions.prompting.history import change_window, move_window
 from companions.replies.checkpoint import Said
 from database.journal import made_after
 from jobs.background import enqueue
-from memory.emotion import reinforce
+from memory.emotion import count_uses
 from memory.models import Recalled
 from memory.store import correct
 from providers.selection import get_provider, is_rehearsal
@@ -149,7 +149,7 @@ def strengthen_shown(reply: Reply, now: datetime) -> None:
     used = mine.filter(is_used=True, memory__in=shown, recall__reply__message__session=session_id)
     used_before = used.exclude(recall__reply__message=reply.message_id).values_list("memory", flat=True)
     mood = load_session_mood(session_id, get_newest(reply.companion_id), now)
-    reinforce(reply.pk, mood, now, _find_earlier_parts(reply), list(used_before))
+    count_uses(reply.pk, mood, now, _find_earlier_parts(reply), list(used_before))
 
 
 def _find_earlier_parts(reply: Reply) -> list[UUID]:

@@ -62,7 +62,7 @@ class Follower:
                 return found
         return await self._read_row(reply_id)
 
-    def silent(self) -> list[str]:
+    def find_silent(self) -> list[str]:
         """Return the ids of followed replies, not ended, of which no frame has come for `silence_seconds`."""
         late = time.monotonic() - silence_seconds()
         return [id for id in self._had if not self.is_ended(id) and self._heard_at.get(id, 0) < late]
@@ -84,16 +84,18 @@ class Follower:
         reply = await in_thread(rows.first)
         if reply is None:
             self._move(reply_id, ENDING, 0)
-            return [_json("reply.stopped", reply_id, message=None)]
+            return [_render_frame("reply.stopped", reply_id, message=None)]
         given = []
         if reply.seq > self._had[reply_id][1]:
             begun = {"message_id": str(reply.message_id), "text": reply.text, "after": reply.seq}
-            given.append(_json("reply.started", reply_id, **begun))
-            given += [_json("reply.emotion", reply_id, **felt) for felt in reply.emotions[-1:]]
+            given.append(_render_frame("reply.started", reply_id, **begun))
+            given += [_render_frame("reply.emotion", reply_id, **felt) for felt in reply.emotions[-1:]]
             self._move(reply_id, Place(reply.seq, 0), reply.seq)
         if not reply.is_open:
             self._move(reply_id, ENDING, reply.seq)
-            given.append(_json(f"reply.{reply.state}", reply_id, **render_ending(reply, self.companion)))
+            given.append(
+                _render_frame(f"reply.{reply.state}", reply_id, **render_ending(reply, self.companion))
+            )
         return given
 
     def _move(self, reply_id: str, place: Place, seq: int) -> None:
@@ -104,7 +106,7 @@ class Follower:
             del self._had[oldest], self._heard_at[oldest]
 
 
-def _json(type: str, reply_id: str, **fields: object) -> str:
+def _render_frame(type: str, reply_id: str, **fields: object) -> str:
     return orjson.dumps({"type": type, "id": reply_id, **fields}).decode()
 
 

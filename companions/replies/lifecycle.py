@@ -234,6 +234,6 @@ def find_startable(now: datetime, running: Iterable[UUID]) -> list[UUID]:
     Reply.objects.waiting().filter(lease_by=process_name()).update(lease_at=now)
     busy = Reply.objects.under_way().filter(companion=OuterRef("companion"))
     late = now - timedelta(seconds=settings.LEASE_LOST_SECONDS)
-    nobodys = Q(lease_by=process_name()) | Q(lease_at=None) | Q(lease_at__lt=late)
-    waiting = Reply.objects.waiting().filter(~Exists(busy), nobodys)
+    is_free = Q(lease_by=process_name()) | Q(lease_at=None) | Q(lease_at__lt=late)
+    waiting = Reply.objects.waiting().filter(~Exists(busy), is_free)
     return list(waiting.order_by("created_at").values_list("pk", flat=True))

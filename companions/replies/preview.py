@@ -13,7 +13,7 @@ from companions.prompting.persona import Persona
 from companions.prompting.usage import ContextUsage, Part, leaves_no_room, measure_usage
 from companions.replies.context import MAX_HISTORY_MESSAGES, TurnContext, compose, load_talk
 from providers.selection import get_provider, preferring
-from providers.tokens import MESSAGE_TOKENS, estimate
+from providers.tokens import estimate
 
 COUNTED_FIELDS = (
     *("persona", "personality", "scenario", "greeting", "example_dialogue"),
@@ -24,23 +24,19 @@ COUNTED_FIELDS = (
 def preview_usage(companion: Companion, now: datetime) -> ContextUsage:
     """Return how the prompt of a short message would fill the context; memories count with their whole budget."""
     with preferring(companion.preference):
-        return _measure_next(companion, now)
-
-
-def _measure_next(companion: Companion, now: datetime) -> ContextUsage:
-    session = Session.objects.filter(companion=companion, ended_at=None, waking=None).first() or Session(
-        companion=companion, conversation=companion.conversation, started_at=now
-    )
-    head = companion.conversation.head
-    said = load_spoken(head, MAX_HISTORY_MESSAGES) if head and head.session_id == session.pk else []
-    visible = [spoken for spoken in said if not spoken.is_hidden]
-    message = Message(companion=companion, session=session, said_at=now, text="…")
-    turn = TurnContext(Reply(companion=companion, message=message))
-    lore = find_lore(companion, message, [(spoken.role, spoken.text) for spoken in visible[::-1]])
-    load_talk(turn, session, visible, lore.placed, now)
-    compose(turn)
-    usage = measure_usage(turn.prompt, turn.offers)
-    return ContextUsage({**usage.parts, Part.MEMORIES: memory_tokens()}, usage.size)
+        session = Session.objects.filter(companion=companion, ended_at=None, waking=None).first() or Session(
+            companion=companion, conversation=companion.conversation, started_at=now
+        )
+        head = companion.conversation.head
+        said = load_spoken(head, MAX_HISTORY_MESSAGES) if head and head.session_id == session.pk else []
+        visible = [spoken for spoken in said if not spoken.is_hidden]
+        message = Message(companion=companion, session=session, said_at=now, text="…")
+        turn = TurnContext(Reply(companion=companion, message=message))
+        lore = find_lore(companion, message, [(spoken.role, spoken.text) for spoken in visible[::-1]])
+        load_talk(turn, session, visible, lore.placed, now)
+        compose(turn)
+        usage = measure_usage(turn.prompt, turn.offers)
+        return ContextUsage({**usage.parts, Part.MEMORIES: memory_tokens()}, usage.size)
 
 
 def is_crowded(companion: Companion) -> bool:
@@ -73,10 +69,9 @@ def measure_character(companion: Companion) -> CharacterSize:
         persona = Persona(companion=companion, lore=find_constant_lore(companion, seed), seed=seed)
         texts = {name: estimate(persona.expand(getattr(companion, name))) for name in COUNTED_FIELDS}
         greetings = [estimate(persona.expand(text)) for text in companion.alternate_greetings]
-        notes = sum(estimate(text) + MESSAGE_TOKENS for _depth, _role, text in persona.notes)
         return CharacterSize(
             texts={**texts, "alternate_greetings": sum(greetings)},
-            always=estimate(persona.render()) + notes + texts["post_history_instructions"],
+            always=estimate(persona.render()) + persona.note_tokens + texts["post_history_instructions"],
             examples=estimate(persona.render_examples()),
             greeting=texts["greeting"],
             context=get_provider().context_tokens,

@@ -74,10 +74,10 @@ async def append_entries(batches: Sequence[tuple[str, Sequence[Entry]]]) -> list
     pipe = redis_client().pipeline(transaction=False)
     for reply_id, entries in batches:
         for entry in entries:
-            pipe.xadd(_key(reply_id), {"f": entry.json, "n": entry.seq}, id=entry.place.id)
+            pipe.xadd(_make_key(reply_id), {"f": entry.json, "n": entry.seq}, id=entry.place.id)
     for reply_id, entries in batches:
         if any(entry.place.between or entry.seq % PIECES_PER_EXPIRY == 0 for entry in entries):
-            pipe.expire(_key(reply_id), settings.PIECES_KEPT)
+            pipe.expire(_make_key(reply_id), settings.PIECES_KEPT)
     results = iter(await pipe.execute(raise_on_error=False))
     taken = []
     for reply_id, entries in batches:
@@ -91,7 +91,7 @@ async def append_entries(batches: Sequence[tuple[str, Sequence[Entry]]]) -> list
 
 async def _ends_with(reply_id: str, place: Place) -> bool:
     """Return whether refused entries, the last of them at `place`, are in the stream already and it is not sealed."""
-    newest = await redis_client().xrevrange(_key(reply_id), count=1)
+    newest = await redis_client().xrevrange(_make_key(reply_id), count=1)
     if not newest:
         return False
     seq, between = map(int, cast(bytes, newest[0][0]).split(b"-"))
@@ -100,11 +100,11 @@ async def _ends_with(reply_id: str, place: Place) -> bool:
 
 async def read_entries(reply_id: UUID | str, after: Place) -> list[Entry]:
     """Return the entries of the reply's stream after the place."""
-    return _entries(await redis_client().xrange(_key(reply_id), min=f"({after.id}"))
+    return _read_rows(await redis_client().xrange(_make_key(reply_id), min=f"({after.id}"))
 
 
 async def delete_stream(reply_id: UUID) -> None:
-    await redis_client().delete(_key(reply_id))
+    await redis_client().delete(_make_key(reply_id))
 
 
 def seal_stream(reply_id: UUID, after: Place) -> list[Entry]:
@@ -115,8 +115,8 @@ def seal_stream(reply_id: UUID, after: Place) -> list[Entry]:
     try:
         pipe = _blocking_client().pipeline()
         _seal(pipe, reply_id)
-        pipe.xrange(_key(reply_id), min=f"({after.id}")
-        return _entries(pipe.execute(raise_on_error=False)[-1])
+        pipe.xrange(_make_key(reply_id), min=f"({after.id}")
+        return _read_rows(pipe.execute(raise_on_error=False)[-1])
     except redis.RedisError:
         return []
 
@@ -125,25 +125,25 @@ def wipe_streams(reply_ids: Iterable[UUID]) -> None:
     """Empty and seal the replies' streams, so that a process that still generates one of them adds nothing."""
     pipe = _blocking_client().pipeline()
     for reply_id in reply_ids:
-        pipe.delete(_key(reply_id))
+        pipe.delete(_make_key(reply_id))
         _seal(pipe, reply_id)
     pipe.execute()
 
 
 def _seal(pipe: Any, reply_id: UUID) -> None:
-    pipe.xadd(_key(reply_id), {"sealed": 1}, id=SEAL.id)
-    pipe.expire(_key(reply_id), settings.PIECES_KEPT)
+    pipe.xadd(_make_key(reply_id), {"sealed": 1}, id=SEAL.id)
+    pipe.expire(_make_key(reply_id), settings.PIECES_KEPT)
 
 
 def _blocking_client() -> redis.Redis:
     return get_blocking_redis(settings.REDIS_URL, 5.0)
 
 
-def _key(reply_id: UUID | str) -> str:
+def _make_key(reply_id: UUID | str) -> str:
     return f"kith:reply:{reply_id}"
 
 
-def _entries(rows: Any) -> list[Entry]:
+def _read_rows(rows: Any) -> list[Entry]:
     return [
         Entry(Place(*map(int, id.split(b"-"))), int(fields[b"n"]), fields[b"f"].decode())
         for id, fields in rows

@@ -83,14 +83,13 @@ def begin_trial(companion: Companion, text: str, now: datetime) -> Trial:
     with preferring(companion.preference):
         provider, _is_stand_in = choose_provider(companion)
         admit(companion.user, recent_messages=0, now=now, is_own=provider.is_own)
-        names = companion.names
         prompt, found = compose_trial(companion, text, now)
         return Trial(
             companion,
             prompt,
             found,
             [provider, *find_fallbacks(provider)],
-            Sampling.for_talk([names["user"]], compute_sampling(get_mind(companion))),
+            Sampling.for_talk([companion.names["user"]], compute_sampling(get_mind(companion))),
         )
 
 
@@ -122,7 +121,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
     """
     companion, call, meter = trial.companion, None, Meter()
     cleaner, error, outcome = _make_cleaner(companion), None, ModelCall.Outcome.STOPPED
-    slot, has_said, received = uuid4(), False, 0
+    slot, received = uuid4(), 0
     await note_talks(trial.providers[0], [slot], SLOT_SECONDS)
     try:
         stream = stream_with_fallback(trial.providers, trial.prompt, (), trial.sampling)
@@ -144,7 +143,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                         meter.note_piece(text)
                         received += len(text)
                     case Retracted():
-                        cleaner, has_said = _make_cleaner(companion), False
+                        cleaner = _make_cleaner(companion)
                         yield event
                     case Truncated():
                         meter.is_truncated = True
@@ -152,13 +151,11 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
                         meter.usage = event
                 for part in parts:
                     if isinstance(part, str | Felt):
-                        has_said = has_said or (isinstance(part, str) and bool(part.strip()))
                         yield part
                 if cleaner.cut or received >= settings.ANSWER_CHARACTERS:
                     break
         for part in cleaner.end(is_cut=meter.is_truncated):
             if isinstance(part, str | Felt):
-                has_said = has_said or (isinstance(part, str) and bool(part.strip()))
                 yield part
         outcome = ModelCall.Outcome.DONE
     except ProviderError as failed:
@@ -168,7 +165,7 @@ async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt 
         if call:
             await asyncio.shield(record_end(call, meter, trial.prompt, clock, error, outcome))
         await note_pause(trial.providers[0], slot)
-    if not has_said:
+    if not cleaner.has_text:
         raise EmptyAnswer("The answer had no word that could be said")
 
 

@@ -44,7 +44,6 @@ log = structlog.get_logger(__name__)
 
 BATCH = 200
 PARTS = 4
-NEXT_TASK = "companions.tasks.go_on_with_pasts"
 MAX_DRAFTS = 3 * PARTS  # in one run, since deletions may invalidate drafts
 # The facts of a talk matter more: they do not wait for these parts after so many failed attempts, in half an hour.
 MAY_BE_LEFT_OUT, MAX_PART_ATTEMPTS = {"diary", "understanding"}, 4
@@ -69,7 +68,7 @@ def run(closing_id: UUID, clock: Clock) -> None:
             _go_on(closing_id, lease, now)
 
 
-class Standing(NamedTuple):
+class Progress(NamedTuple):
     """An open closing with its material, the drafts made from it so far, and the name of the part to draft next; empty
     if none is missing.
     """
@@ -82,27 +81,28 @@ class Standing(NamedTuple):
 
 def _go_on(closing_id: UUID, lease: Lease, now: datetime) -> None:
     """Draft what is missing and end the session; release the lease if it must wait or its messages keep changing."""
-    standing = advance(closing_id, now)
+    progress = advance(closing_id, now)
     for _attempt in range(MAX_DRAFTS):
-        if standing is None or is_being_answered(standing.closing.session, standing.closing.until_at):
+        if progress is None or is_being_answered(progress.closing.session, progress.closing.until_at):
             break
-        with preferring(standing.closing.companion.preference):
-            made = _draft(standing, lease, now)
+        with preferring(progress.closing.companion.preference):
+            made = _draft(progress, lease, now)
         if made is None:
             return
-        standing = advance(closing_id, now, **made)
-        if standing and not standing.missing:
-            standing = advance(closing_id, now)
-    if standing:
+        progress = advance(closing_id, now, **made)
+        if progress and not progress.missing:
+            progress = advance(closing_id, now)
+    if progress:
         lease.release(lease.clock() + RETRY_DELAY)
 
 
-def _draft(standing: Standing, lease: Lease, now: datetime) -> dict[str, Any] | None:
+def _draft(progress: Progress, lease: Lease, now: datetime) -> dict[str, Any] | None:
     """Draft the missing part and return it by its name. Learn in batches first, if the unlearnt messages do not fit.
 
-    Return an empty dict if the messages changed meanwhile, and None if the model may not be asked now.
+    Return an empty dict if the messages changed meanwhile or nothing is missing any more, and None if the model may not
+    be asked now.
     """
-    closing, material, drafts, part = standing
+    closing, material, drafts, part = progress
     while measure(material.unlearnt) > material.room:
         if not _may_ask(closing, lease):
             return None
@@ -167,7 +167,7 @@ def _note_failure(lease: Lease, code: str) -> None:
 
 
 @transaction.atomic
-def advance(closing_id: UUID, now: datetime, **made: Any) -> Standing | None:
+def advance(closing_id: UUID, now: datetime, **made: Any) -> Progress | None:
     """Keep the newly made drafts, by part, and the earlier ones, each if what it was made from has not changed; so
     nothing deleted comes back. Return the closing with its valid drafts.
 
@@ -191,7 +191,7 @@ def advance(closing_id: UUID, now: datetime, **made: Any) -> Standing | None:
         if made or missing:
             closing.drafts = drafts.dump()
             Closing.objects.filter(pk=closing.pk).update(drafts=closing.drafts)
-            return Standing(closing, material, drafts, missing)
+            return Progress(closing, material, drafts, missing)
         _learn(material, drafts, now)
         closing.session.title = _keep_diary(material, drafts, now)
     _end_session(closing, now)
@@ -330,4 +330,4 @@ def _end_session(closing: Closing, now: datetime) -> None:
     closing.drafts = {}
     closing.save()
     if closing.past:
-        enqueue(NEXT_TASK)
+        enqueue("companions.tasks.go_on_with_pasts")

@@ -26,7 +26,7 @@ from memory.emotion import Emotion
 from memory.learning.answers import Learnt
 from memory.learning.diary import UNTITLED, Sentences
 from memory.learning.neighbours import select_showable
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.learning.talk import Talk
 from memory.learning.verdicts import CHANGES
 from memory.learning.verification import make_key
@@ -125,11 +125,10 @@ class Material:
 
     @property
     def room(self) -> int:
-        earlier = [revision.text for revision in (self.self_concept, self.user_profile) if revision]
-        beside = max(
-            (self.persona, self.entry_before, self.state_before), earlier, key=lambda it: sum(map(len, it))
-        )
-        return measure_room(self.session.summary, *beside)
+        """Return how many tokens the messages may take, in the request for the diary and that for the understanding."""
+        for_diary = (self.persona, self.entry_before, self.state_before)
+        for_understanding = [revision.text for revision in (self.self_concept, self.user_profile) if revision]
+        return min(measure_room(self.session.summary, *texts) for texts in (for_diary, for_understanding))
 
     def build_talk(self, messages: Sequence[Message]) -> Talk:
         """Return these messages as a model is shown them."""
@@ -145,8 +144,8 @@ def gather(closing: Closing) -> Material:
         session=session,
         messages=list(select_visible(select_messages(session, closing.until_at))),
         names=find_names(companion),
-        self_concept=current(companion.pk, Revision.About.SELF_CONCEPT),
-        user_profile=current(companion.pk, Revision.About.USER_PROFILE),
+        self_concept=load_current(companion.pk, Revision.About.SELF_CONCEPT),
+        user_profile=load_current(companion.pk, Revision.About.USER_PROFILE),
         inner_state=None if closing.past else get_newest(companion.pk),
         before=find_entry_before(companion, session, None if closing.past else closing.asked_at),
         earlier=_load_earlier(companion, session, closing.past),
@@ -172,8 +171,7 @@ def find_entry_before(
     is given, before that time: a page of an evening during the session counts, which tells of the same talk.
     """
     before = until or session.started_at
-    earlier = DiaryEntry.objects.filter(companion=companion, started_at__lt=before, is_stale=False)
-    earlier = earlier.exclude(memory__is_private=True).exclude(memory__is_stale=True)
+    earlier = DiaryEntry.objects.filter(companion=companion, started_at__lt=before).visible_to_models()
     return earlier.exclude(session=session).first()
 
 

@@ -39,7 +39,7 @@ from memory.learning.requests import (
 from memory.learning.revisions import apply_edits, load_holding, load_told_at, weigh_edits
 from memory.learning.rules.boilerplate import is_boilerplate
 from memory.learning.rules.evidence import YES, is_parroted, without_echoes
-from memory.learning.rules.grounding import grounded, is_made_up, is_unmentioned, tells_what_was_said
+from memory.learning.rules.grounding import is_made_up, is_unmentioned, select_grounded, tells_what_was_said
 from memory.learning.rules.secrets import redacted, secrets_in
 from memory.learning.rules.sincerity import is_asked_to_be_forgotten
 from memory.learning.talk import Talk
@@ -115,7 +115,7 @@ def _weigh_sentences(sentences: Sequence[Sentence], whole: Talk, shown: int, mat
         is_left_out = is_left_out or is_parroted(text, whole)
         if lines and not is_left_out:
             is_told = tells_what_was_said(sentence.text, whole, known, called)
-            is_grounded = bool(grounded([sentence], whole, [], names, known))
+            is_grounded = bool(select_grounded([sentence], whole, [], names, known))
             ids = [str(line.message_id) for line in lines]
             entry = {"text": text, "sources": ids, "doubt": not (is_told and is_grounded)}
             weighed.setdefault(folded(text), entry)
@@ -132,7 +132,7 @@ def _keep_title(title: str, whole: Talk, material: Material) -> str:
         return ""
     every = [number for number, _line in enumerate(whole.lines, start=1)]
     named = [Sentence(text=title, sources=every)] if title else []
-    return title if grounded(named, whole, [], names, known) else ""
+    return title if select_grounded(named, whole, [], names, known) else ""
 
 
 def keep_verified(draft: DiaryDraft, words: Mapping[str, str]) -> DiaryDraft:
@@ -241,12 +241,11 @@ def keep_edits(
 
     If it was asked about an edit that drops a sentence, its verdict must be that the sentence no longer holds.
     """
-    read = [(edit, words.get(make_key(kind, place))) for place, edit in enumerate(edits)]
-    kept = [
-        edit
-        for edit, word in read
-        if (word is None or word in CONTRADICTS if edit["do"] == "drop" else stands(word or ""))
-    ]
+    kept = []
+    for place, edit in enumerate(edits):
+        word = words.get(make_key(kind, place), "")
+        holds = word in ("", *CONTRADICTS) if edit["do"] == "drop" else stands(word)
+        kept += [edit] if holds else []
     return apply_edits(revision.sentences if revision else [], kept)
 
 

@@ -27,18 +27,18 @@ def may_connect(scope: Mapping[str, Any]) -> bool:
 
     Without an Origin header, a request with cookies must have a bearer token too, which no browser can send.
     """
-    origin = _header(scope, b"origin")
+    origin = _get_header(scope, b"origin")
     if origin is None:
-        return bool(_bearer(scope)) or not _header(scope, b"cookie")
+        return bool(_get_bearer(scope)) or not _get_header(scope, b"cookie")
     known = settings.CSRF_TRUSTED_ORIGINS
     if not settings.IS_PRODUCTION and urlsplit(origin).hostname in settings.ALLOWED_HOSTS:
-        host = _header(scope, b"host")
+        host = _get_header(scope, b"host")
         known = [f"http://{host}", f"https://{host}"]
-    found = _parts(origin)
-    return found is not None and found in map(_parts, known)
+    found = _split_origin(origin)
+    return found is not None and found in map(_split_origin, known)
 
 
-def _parts(origin: str) -> tuple[str, str, int] | None:
+def _split_origin(origin: str) -> tuple[str, str, int] | None:
     """Return scheme, host and port of an http(s) origin, or None if it is no such origin."""
     try:
         parts = urlsplit(origin)
@@ -50,23 +50,23 @@ def _parts(origin: str) -> tuple[str, str, int] | None:
 
 def find_sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """Return the active user of the bearer token or, without one, of the session; None if there is none."""
-    if bearer := _bearer(scope):
+    if bearer := _get_bearer(scope):
         with contextlib.suppress(TokenError):
             return token_user(bearer, now)
         return None
     request = HttpRequest()
-    cookies = parse_cookie(_header(scope, b"cookie") or "")
+    cookies = parse_cookie(_get_header(scope, b"cookie") or "")
     request.session = SessionStore(cookies.get(settings.SESSION_COOKIE_NAME))
     user = get_user(request)
     return user if isinstance(user, User) and user.is_active else None
 
 
-def _bearer(scope: Mapping[str, Any]) -> str | None:
-    scheme, _, token = (_header(scope, b"authorization") or "").partition(" ")
+def _get_bearer(scope: Mapping[str, Any]) -> str | None:
+    scheme, _, token = (_get_header(scope, b"authorization") or "").partition(" ")
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def _header(scope: Mapping[str, Any], name: bytes) -> str | None:
+def _get_header(scope: Mapping[str, Any], name: bytes) -> str | None:
     values: list[bytes] = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if values else None
 

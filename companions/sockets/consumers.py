@@ -130,7 +130,7 @@ class CompanionConsumer(PersonSocket):
         if self.subscription != hub().subscriptions:
             self.subscription = hub().subscriptions
             await self.send_frame({"type": "messages.missed"})
-        for reply_id in self.follower.silent():
+        for reply_id in self.follower.find_silent():
             with contextlib.suppress(DatabaseError):
                 await self._catch_up(reply_id)
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
+from random import random
 from typing import Any
 from uuid import UUID
 
@@ -145,8 +146,8 @@ class PersonSocket(AsyncWebsocketConsumer):
     async def _watch(self) -> None:
         """Poll at each interval, and check now and then whether the socket may stay open."""
         seconds = settings.SOCKET_CHECKED_SECONDS
-        share = (id(self) // 64 % 1024) / 1024  # so that sockets opened together are not all checked together
-        checked_at = time.monotonic() - seconds * share
+        # At random, so that sockets opened together are not all checked together.
+        checked_at = time.monotonic() - seconds * random()  # noqa: S311 (nothing secret hangs on it)
         while True:
             await asyncio.sleep(self.poll_seconds())
             if time.monotonic() - checked_at >= seconds:

@@ -8,7 +8,9 @@ promises, the persona is not enough: they must be in the conversation or in memo
 from dataclasses import dataclass
 from functools import cached_property
 
+from companions.conversations.messages import SPEAKERS
 from companions.life.reflection import keep_grounded
+from companions.models import Message
 from companions.tools.tool import ToolContext
 from memory.language import pattern_of, words_of
 from memory.learning.rules.grounding import is_made_up
@@ -22,7 +24,7 @@ REFUSED = "Not kept, for it tells of what was not shown to you: {what}. Write on
 
 @dataclass(frozen=True)
 class Shown:
-    """The text that a waking's prompt shows, and the messages in it."""
+    """The text that the prompt of a turn or a waking shows, and the messages in it."""
 
     context: ToolContext
 
@@ -43,18 +45,17 @@ class Shown:
         companion = self.context.companion
         messages = {message.pk: message for message in self.context.history}
         messages |= {message.pk: message for message in self.context.causes}
-        roles = {"user": "user", "assistant": "companion"}
         return Talk(
             [
                 Line(
                     message_id=pk,
-                    speaker=roles[message.role],
-                    name=companion.names[roles[message.role]],
+                    speaker=(speaker := SPEAKERS[Message.Role(message.role)]),
+                    name=companion.names[speaker],
                     text=message.text,
                     said_at=message.said_at.astimezone(companion.user.zone),
                 )
                 for pk, message in messages.items()
-                if message.role in roles
+                if message.role in SPEAKERS
             ]
         )
 

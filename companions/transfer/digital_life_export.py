@@ -9,7 +9,7 @@ from django.db.models import F, Prefetch
 
 from companions.models import Companion, Message, Session
 from companions.transfer.digital_life import EPOCH
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.models import DiaryEntry, Recall, Recalled, Revision
 from text.strings import join_sentences
 
@@ -51,7 +51,7 @@ def export_mind(companion: Companion) -> dict[str, Any]:
 
 
 def _write_revision(companion: Companion, about: str) -> str:
-    revision = current(companion.pk, about)
+    revision = load_current(companion.pk, about)
     return join_sentences(sentence["text"] for sentence in revision.sentences) if revision else ""
 
 

@@ -20,7 +20,7 @@ from companions.models import Companion, Conversation, Message, Session
 from companions.transfer.digital_life import Long, Mind, Short, split_text, to_datetime
 from database.journal import everywhere
 from memory.learning.diary import ClosedSession, Written, keep_entry
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import DiaryEntry, Recall, Recalled, Revision
 from memory.models.revision import MAX_SENTENCES
 from memory.store import keep_fact
@@ -47,7 +47,7 @@ def import_mind(user: User, mind: Mind, now: datetime) -> Companion:
         sentences = split_text(text)
         first = [{"text": sentence, "sources": []} for sentence in sentences[:MAX_SENTENCES]]
         if first:
-            revise(companion.pk, about, first, Revision.By.IMPORT, now)
+            add_revision(companion.pk, about, first, Revision.By.IMPORT, now)
         for sentence in sentences[MAX_SENTENCES:]:
             keep_fact(companion.pk, sentence, now, now, zone=companion.user.zone)
     _SessionImport(companion, mind, now).run()

@@ -147,12 +147,7 @@ class ForgottenAdmin(PrivateAdmin):
 
     named_by = "at"
     annotations = {"count": length_of("statements")}
-    list_display = (
-        moment("at", _("when")),
-        "owner",
-        "of_companion",
-        number("count", _("statements")),
-    )
+    list_display = (moment("at", _("when")), "owner", "of_companion", number("count", _("statements")))
     list_filter = ("at",)
     fields = ("id", "owner", "of_companion", "at")
 

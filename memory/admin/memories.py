@@ -205,10 +205,7 @@ class DocumentAdmin(PrivateAdmin):
     named_by = "given_at"
     titled_by = "title"
     words = ("title",)
-    annotations = {
-        "count": Count("pages"),
-        "done": Count("pages", filter=DONE_WITH),
-    }
+    annotations = {"count": Count("pages"), "done": Count("pages", filter=DONE_WITH)}
     list_display = (
         moment("given_at", _("uploaded")),
         *("owner", "of_companion", "characters", "count", "done", "attempts", ERROR),

@@ -14,7 +14,7 @@ from memory.learning.rules.subjects import (
 from memory.models import Memory
 from memory.recall.query import Names
 from memory.recall.traits import STOP_WORDS, sign_facts, terms
-from text.dates import days_told, tells_past
+from text.dates import find_days, tells_past
 
 ONCE = Memory.Kind.EVENT, Memory.Kind.PROMISE
 ONE_OCCASION = timedelta(days=3)  # two tellings so near each other may mean one event
@@ -67,7 +67,7 @@ def _is_one_occasion(text: str, at: datetime, other: str, other_at: datetime) ->
     """
     if tells_past(text) != tells_past(other):
         return False
-    names_day = bool(sign_facts(text, at).days or days_told(text, at.date()))
+    names_day = bool(sign_facts(text, at).days or find_days(text, at.date()))
     is_same_day = names_day and names_no_other_day(text, at, other, other_at)
     return abs(at - other_at) <= ONE_OCCASION or (
         is_same_day and names_no_other_day(other, other_at, text, at)

@@ -152,10 +152,10 @@ def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
         "quotes": len(kept.quotes),
         "sources": list(map(str, added)),
     }
-    told = _quoted_messages(kept)  # a message is evidence once, even if several memories were drawn from it
+    told = kept.quoted  # a message is evidence once, even if several memories were drawn from it
     for other in others:
-        kept.evidence += max(other.evidence - len(_quoted_messages(other) & told), 0)
-        told |= _quoted_messages(other)
+        kept.evidence += max(other.evidence - len(other.quoted & told), 0)
+        told |= other.quoted
     kept.quotes += [quote for other in others for quote in other.quotes if quote not in kept.quotes]
     kept.quotes = kept.quotes[:MAX_QUOTES]
     kept.save(update_fields=["evidence", "quotes"])
@@ -167,10 +167,6 @@ def _join(draft: Draft, kept: Memory, others: Sequence[Memory]) -> None:
     before["thread_of"] = str(was_open.pk) if was_open else None
     became = {"evidence": kept.evidence, "quotes": len(kept.quotes)}
     draft.note(Change.Kind.MERGED, kept, others, {**before, "became": became, "others": len(others)})
-
-
-def _quoted_messages(memory: Memory) -> set[str]:
-    return {str(quote["message"]) for quote in memory.quotes}
 
 
 def _load_sources(memories: Sequence[Memory]) -> set[UUID]:

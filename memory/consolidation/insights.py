@@ -8,7 +8,7 @@ from uuid import UUID
 from memory.consolidation.request import Insight
 from memory.learning.requests import Drafted
 from memory.learning.rules.evidence import is_same_text
-from memory.learning.rules.grounding import stands_on
+from memory.learning.rules.grounding import is_grounded
 from memory.learning.talk import Line
 from memory.learning.verification import make_key
 from memory.models import Memory
@@ -61,15 +61,15 @@ def select_insights(
         text, ids = one_line(insight.text), {memory.pk for memory in memories}
         is_new = not any(is_same_text(text, told) or ids == drawn for told, drawn in earlier)
         is_said = any(is_same_text(text, memory.text) for memory in shown)
-        if text and is_new and not is_said and _stands(text, memories, zone, names):
+        if text and is_new and not is_said and _rests_on(text, memories, zone, names):
             earlier.append((text, ids))
             yield Drawn(make_key("insight", place), text, insight.importance, memories)
 
 
-def _stands(text: str, memories: Sequence[Memory], zone: tzinfo, names: Names) -> bool:
+def _rests_on(text: str, memories: Sequence[Memory], zone: tzinfo, names: Names) -> bool:
     own = [memory for memory in memories if memory.kind != Memory.Kind.INSIGHT]
     lines = [
         Line(memory.pk, memory.speaker, "", memory.text, memory.happened_at.astimezone(zone))
         for memory in memories
     ]
-    return len(own) >= MIN_SOURCES and stands_on(text, lines, "", names.values())
+    return len(own) >= MIN_SOURCES and is_grounded(text, lines, "", names.values())

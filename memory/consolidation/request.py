@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from memory.learning.answers import each, text
+from memory.learning.answers import each, text_up_to
 from memory.learning.requests import NAMELESS
 from memory.models import Memory, Pursuit
 from memory.recall.query import Names
@@ -38,7 +38,7 @@ class Insight(BaseModel):
 
     model_config = ConfigDict(validate_by_name=True, validate_by_alias=True)
 
-    text: text(500)  # type: ignore[valid-type]
+    text: text_up_to(500)  # type: ignore[valid-type]
     drawn_from: list[Number] = Field(alias="from", min_length=2, max_length=20)
     importance: int = Field(5, ge=1, le=10)
 

@@ -13,7 +13,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.learning.revisions import current, revise
+from memory.learning.revisions import add_revision, load_current
 from memory.models import Block, DiaryEntry, Memory, Page, Revision, Slot
 from memory.models.core_memory import By
 
@@ -89,7 +89,7 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
     """
     _clear_core_memory(scope)
     for about in Revision.About:
-        before = current(scope.companion_id, about)
+        before = load_current(scope.companion_id, about)
         kept, is_told = [], about == Revision.About.SELF_CONCEPT
         for sentence in before.sentences if before else ():
             is_its_own = scope.sources.issuperset(UUID(str(id)) for id in sentence["sources"])
@@ -99,7 +99,7 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
                 kept.append({**sentence, "text": memory.text})
                 is_told = True
         if before:
-            revise(scope.companion_id, about, kept, Revision.By.USER, scope.now)
+            add_revision(scope.companion_id, about, kept, Revision.By.USER, scope.now)
     drawn = _load(scope.companion_id, _drawn_from([memory.pk]), [memory.pk])
     left = {other.pk: [one.text for one in other.drawn_from.all() if one.pk != memory.pk] for other in drawn}
     return frozenset(other.pk for other in drawn if scope.tells(other.text, left[other.pk]))
@@ -175,23 +175,19 @@ def _find_siblings(scope: DeletionScope) -> dict[UUID, str]:
 def _strip_evidence(scope: DeletionScope, condition: Q) -> None:
     """Remove the quotes and sources that are deleted from the memories that stay, and reduce their evidence."""
     memories = _load(scope.companion_id, condition, scope.memories)
+    corrected = {str(id) for id in scope.corrected}
     for memory in memories:
-        texts = {
-            str(message.pk): message.text
-            for message in memory.sources.all()
-            if message.pk not in scope.messages
-        }
-        corrected = {str(id) for id in scope.corrected}
-        quotes = [
-            quote
-            for quote in memory.quotes
-            if (id := str(quote["message"])) in texts and (id not in corrected or quote["text"] in texts[id])
-        ]
-        lost = {str(quote["message"]) for quote in memory.quotes} - {
-            str(quote["message"]) for quote in quotes
-        }
-        fewest = 0 if scope.corrected and len(texts) == len(memory.sources.all()) else 1
-        memory.quotes, memory.evidence = quotes, max(1, memory.evidence - max(fewest, len(lost)))
+        left = [message for message in memory.sources.all() if message.pk not in scope.messages]
+        texts = {str(message.pk): message.text for message in left}
+        quotes, before = [], memory.quoted
+        for quote in memory.quotes:
+            id = str(quote["message"])
+            if id in texts and (id not in corrected or quote["text"] in texts[id]):
+                quotes.append(quote)
+        memory.quotes = quotes
+        fewest = 0 if scope.corrected and len(left) == len(memory.sources.all()) else 1
+        lost = max(fewest, len(before - memory.quoted))
+        memory.evidence = max(1, memory.evidence - lost)
     mine = Memory.everywhere.of(scope.companion_id)
     mine.bulk_update(memories, ["quotes", "evidence"], batch_size=500)
     sources = Memory.sources.through.objects.filter(memory__companion=scope.companion_id, memory__in=memories)

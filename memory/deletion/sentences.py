@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.learning.diary import UNTITLED, rewrite
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import Block, DiaryEntry, Revision, Slot
 
 Goes = Callable[[str], bool]
@@ -43,6 +43,6 @@ def drop_from_revisions(companion_id: UUID, goes: Callable[[dict[str, Any]], boo
             revision.sentences = [sentence for sentence in revision.sentences if not goes(sentence)]
             revision.is_stale = True
         if touched and touched[0] is every[0]:
-            revise(companion_id, about, touched[0].sentences, Revision.By.DELETION, now)
+            add_revision(companion_id, about, touched[0].sentences, Revision.By.DELETION, now)
         mine = Revision.objects.filter(companion_id=companion_id)
         mine.bulk_update(touched, ["sentences", "is_stale"], batch_size=200)

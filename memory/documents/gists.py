@@ -18,7 +18,7 @@ from accounts.limits.usage import NO_TOKENS, charged, waits_until
 from accounts.models import ModelCall
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
-from memory.learning.answers import each, text
+from memory.learning.answers import each, text_up_to
 from memory.learning.rules.boilerplate import is_boilerplate
 from memory.models import Document, Memory, Page
 from memory.store import entry_of, nudge
@@ -89,11 +89,7 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime) -> int:
 
 @everywhere()
 def _keep(
-    document: Document,
-    asked: Sequence[Page],
-    gists: dict[int, str],
-    call: int | None,
-    now: datetime,
+    document: Document, asked: Sequence[Page], gists: dict[int, str], call: int | None, now: datetime
 ) -> int | None:
     """Save the gists of those pages that still wait for one; return how many, or None if the document is gone."""
     if not document.companion.lock() or not _row(document).exists():
@@ -161,7 +157,7 @@ class Gist(BaseModel):
     """What one page tells, in a few sentences; `number` is the page's."""
 
     number: int = Field(ge=1)
-    gist: text(GIST_CHARACTERS)  # type: ignore[valid-type]
+    gist: text_up_to(GIST_CHARACTERS)  # type: ignore[valid-type]
 
 
 class Gists(BaseModel):

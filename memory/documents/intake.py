@@ -23,11 +23,7 @@ MAX_CHARACTERS = 2_000_000
 MAX_DOCUMENTS = 100  # of one companion
 SHOWN = {"\n", "\r", "\t", "\f"}
 MAX_BYTES = 4 * MAX_CHARACTERS  # no encoding that is read here takes more per character
-BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
+BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 GUESSES = ("utf-8", "gb18030")
 # Characters in daily use: most of a text in a Chinese encoding, but seldom what other bytes are decoded to.
 WRITTEN = regex.compile(r"[\p{Han}\p{P}\s\p{Latin}\d\p{Hiragana}\p{Katakana}]")
@@ -75,10 +71,7 @@ def store_document(companion_id: UUID, given: Given, now: datetime) -> Document:
     """
     _require_room(companion_id)
     document = Document.objects.create(
-        companion_id=companion_id,
-        title=given.title,
-        characters=len(given.text),
-        given_at=now,
+        companion_id=companion_id, title=given.title, characters=len(given.text), given_at=now
     )
     rows = (
         Page(companion_id=companion_id, document=document, number=number, text=page)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cache
+from math import inf
 from time import monotonic
 from uuid import UUID, uuid4
 
@@ -70,7 +71,7 @@ def _find_waiting_companions() -> list[UUID]:
     return list(waiting.order_by().values_list("companion_id", flat=True).distinct())
 
 
-def embed_waiting(companion_id: UUID, limit: int | None = None, ends_at: float | None = None) -> int:
+def embed_waiting(companion_id: UUID, limit: float = inf, ends_at: float = inf) -> int:
     """Embed at most `limit` of the companion's memories that wait for the wanted space; return how many were embedded
     there. No batch is begun after the time `ends_at` of the monotonic clock, except the first.
 
@@ -94,9 +95,7 @@ def embed_waiting(companion_id: UUID, limit: int | None = None, ends_at: float |
     return _embed_all(embedder, space, _waiting(space).of(companion_id), limit, ends_at)
 
 
-def _embed_in_older(
-    wanted: Space | None, companion_id: UUID, limit: int | None, ends_at: float | None
-) -> None:
+def _embed_in_older(wanted: Space | None, companion_id: UUID, limit: float, ends_at: float) -> None:
     """Embed, in the older space that still serves, the memories that are new since the wanted space was made; without a
     wanted space, all that are missing there. At most `limit`, and until `ends_at`. Failures are only logged.
     """
@@ -120,20 +119,20 @@ def _waiting(space: Space | None) -> MemoryQuerySet:
 
 
 def _embed_all(
-    embedder: Embedder, space: Space, waiting: MemoryQuerySet, limit: int | None, ends_at: float | None
+    embedder: Embedder, space: Space, waiting: MemoryQuerySet, limit: float, ends_at: float
 ) -> int:
     """Embed one companion's `waiting` memories, batch after batch, until `limit` or `ends_at`; return how many were
     embedded. When another worker has done the same batch, go on from another place: otherwise both would do each of the
     next batches.
     """
     embedded, has_met = 0, True
-    while has_met and (limit is None or embedded < limit):
+    while has_met and embedded < limit:
         has_met = False
-        for batch in _batches(waiting, None if limit is None else limit - embedded):
+        for batch in _batches(waiting, limit - embedded):
             before = embedded
             with charged(batch[0].companion.payer, ModelCall.Purpose.EMBEDDING):
                 embedded += _embed_or_mark(embedder, space, batch)
-            if ends_at is not None and monotonic() >= ends_at:
+            if monotonic() >= ends_at:
                 return embedded
             has_met = embedded - before < len(batch)
             if has_met:
@@ -141,19 +140,19 @@ def _embed_all(
     return embedded
 
 
-def _batches(waiting: MemoryQuerySet, limit: int | None) -> Iterator[list[Memory]]:
+def _batches(waiting: MemoryQuerySet, limit: float) -> Iterator[list[Memory]]:
     """Yield the waiting memories in batches, from a random id on and round again, so that two workers seldom meet."""
     rows = waiting.order_by("pk").select_related("companion", "page").defer("entry")
     start, left = uuid4(), limit
     for half in (Q(pk__gt=start), Q(pk__lte=start)):
         after = Q()
-        while left is None or left > 0:
-            batch = list(rows.filter(half, after)[: BATCH if left is None else min(BATCH, left)])
+        while left > 0:
+            batch = list(rows.filter(half, after)[: int(min(BATCH, left))])
             if not batch:
                 break
             yield batch
             after = Q(pk__gt=batch[-1].pk)
-            left = left if left is None else left - len(batch)
+            left -= len(batch)
 
 
 def _embed_or_mark(embedder: Embedder, space: Space, batch: list[Memory]) -> int:

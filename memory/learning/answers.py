@@ -25,7 +25,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from memory.emotion import Emotion
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
-from text.strings import has_words, is_storable, shorten, split_sentences
+from text.strings import check_storable, has_words, is_storable, shorten, split_sentences
 
 T = TypeVar("T")
 LearntKind = Literal["fact", "preference", "event", "promise", "relationship", "goal", "idea", "insight"]
@@ -64,12 +64,6 @@ DO_WORDS = {
 }  # fmt: skip
 
 
-def _require_storable(text: Any) -> Any:
-    if isinstance(text, str) and not is_storable(text):
-        raise ValueError("holds characters that are not text")
-    return text
-
-
 def _require_words(text: str) -> str:
     """Raise ValueError if the text has no letter and no digit, as the "…" of the form that the model was shown, or if it
     only copies a line: "I" in it would be taken for somebody else.
@@ -79,10 +73,10 @@ def _require_words(text: str) -> str:
     return text
 
 
-def text(most: int) -> Any:
+def text_up_to(most: int) -> Any:
     """Return the type of a stripped string of 1 to `most` characters, with words, that PostgreSQL can store."""
     constraints = StringConstraints(strip_whitespace=True, min_length=1, max_length=most)
-    return Annotated[str, constraints, BeforeValidator(_require_storable), AfterValidator(_require_words)]
+    return Annotated[str, constraints, AfterValidator(check_storable), AfterValidator(_require_words)]
 
 
 # -- fields as models write them
@@ -201,7 +195,7 @@ class Learnt(BaseModel):
     verdict: word_of(Verdict, VERDICT_WORDS, "add") = "add"  # type: ignore[valid-type]
     of: Integer = None
     kind: word_of(LearntKind, {}, "fact") = "fact"  # type: ignore[valid-type]
-    text: text(LEARNT_CHARACTERS)  # type: ignore[valid-type]
+    text: text_up_to(LEARNT_CHARACTERS)  # type: ignore[valid-type]
     meant: word_of(Meant, MEANT_WORDS, "") = ""  # type: ignore[valid-type]
     sources: Annotated[Integers, Field(min_length=1)]
     quotes: Annotated[list[str], Field(min_length=1), BeforeValidator(_read_quotes)]
@@ -223,7 +217,7 @@ class Sentence(BaseModel):
     `keeps`, of which no model is asked, is the number of a sentence of the earlier revision that it takes over.
     """
 
-    text: text(SENTENCE_CHARACTERS)  # type: ignore[valid-type]
+    text: text_up_to(SENTENCE_CHARACTERS)  # type: ignore[valid-type]
     sources: Integers = Field(default_factory=list)
     keeps: SkipJsonSchema[Integer] = None
 
@@ -250,7 +244,7 @@ class Edit(BaseModel):
 
     @model_validator(mode="after")
     def _require_words(self) -> Self:
-        self.text = _require_storable(self.text.strip())
+        self.text = check_storable(self.text.strip())
         if self.do in {"change", "add"}:
             _require_words(self.text)
         return self
@@ -297,7 +291,7 @@ class Facts(BaseModel):
 class Digest(Facts):
     """The answer about a batch: the session's summary, revised, and what is to be learnt."""
 
-    summary: text(MAX_SUMMARY)  # type: ignore[valid-type]
+    summary: text_up_to(MAX_SUMMARY)  # type: ignore[valid-type]
 
 
 Sentences = Annotated[list[Sentence], each(Sentence, MAX_SENTENCES)]
@@ -309,7 +303,7 @@ class Reflection(BaseModel):
     neutral, and too long a text is cut; but nothing may be missing.
     """
 
-    text: Annotated[text(MAX_INNER_STATE), BeforeValidator(_shorten), SHORT_STATE]  # type: ignore[valid-type]
+    text: Annotated[text_up_to(MAX_INNER_STATE), BeforeValidator(_shorten), SHORT_STATE]  # type: ignore[valid-type]
     valence: share(0.0, -1.0)  # type: ignore[valid-type]
     arousal: share(0.0)  # type: ignore[valid-type]
     emotion: Mood

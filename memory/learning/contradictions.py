@@ -19,6 +19,7 @@ from memory.learning.talk import Talk
 from memory.learning.verdicts import why_not_theirs
 from memory.learning.verification import OVER, SAME
 from memory.models import Memory
+from memory.recall.query import Names
 
 MIN_LIKENESS = 0.35  # all-MiniLM-L6-v2 gives "five cups of coffee" and "stopped drinking coffee" 0.6
 MAX_OF_ONE, MAX_PAIRS = 2, 8  # pairs with one new fact or one memory, and in all
@@ -47,7 +48,7 @@ def find_pairs(
     *,
     now: datetime,
     zone: tzinfo,
-    names: Mapping[str, str],
+    names: Names,
     payer: Payer | None = None,
 ) -> list[Pair]:
     """Return pairs of entries that rules let pass and memories that they may contradict or repeat: at most eight,

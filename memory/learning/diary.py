@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from memory.forgotten import load_forgotten
-from memory.learning.revisions import current, revise
+from memory.learning.revisions import add_revision, load_current
 from memory.models import DiaryEntry, Memory, Revision
 from memory.store import correct, entry_of, link_sources, nudge
 from text.strings import join_sentences, storable
@@ -49,8 +49,8 @@ def keep_session(companion_id: UUID, ended: ClosedSession, now: datetime, zone: 
     written = drop_forgotten(companion_id, ended.written)
     for about in Revision.About:
         sentences = getattr(written, about.value)
-        if sentences or current(companion_id, about):
-            revise(
+        if sentences or load_current(companion_id, about):
+            add_revision(
                 companion_id,
                 about,
                 sentences,

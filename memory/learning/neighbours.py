@@ -15,7 +15,7 @@ from memory.models import Memory, Thread
 from memory.models.memory import MemoryQuerySet
 from memory.recall.candidates import PackedIndex, fetch_binary_from
 from memory.recall.query import NOBODY, Names, parse_cue, without_names
-from memory.recall.ranking import best as best_of
+from memory.recall.ranking import take_best
 from memory.recall.relevance import match_words
 from text.strings import storable
 
@@ -122,7 +122,7 @@ def _rank_by_words(texts: Sequence[str], index: PackedIndex, when: datetime) -> 
     """Return for each text the places of the memories that share most words with it."""
     apart = np.arange(len(index.times))  # each memory in a talk of its own, so that neighbours lend nothing
     rows = [match_words(parse_cue(text, when, NOBODY).terms, index, apart).scores for text in texts]
-    return [best_of(row, row > 0, BY_WORDS) for row in rows]
+    return [take_best(row, row > 0, BY_WORDS) for row in rows]
 
 
 def _rank_by_meaning(

@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 from memory.learning.talk import Talk
 from memory.models import Memory
+from memory.recall.query import Names
 from providers.selection import Capability, get_provider
 from providers.tokens import estimate, estimate_messages
 from text.dates import render_day
@@ -154,7 +155,7 @@ FELT = '"inner_state": an object that tells how {companion} is inside after all 
 
 
 def render_digest_request(
-    talk: Talk, known: Sequence[Memory], summary: str, names: Mapping[str, str], *, zone: tzinfo = UTC
+    talk: Talk, known: Sequence[Memory], summary: str, names: Names, *, zone: tzinfo = UTC
 ) -> Messages:
     """Render the request for a Digest of the talk. `names` are what "user" and "companion" are called.
 
@@ -165,7 +166,7 @@ def render_digest_request(
 
 
 def render_facts_request(
-    talk: Talk, known: Sequence[Memory], names: Mapping[str, str], *, zone: tzinfo = UTC
+    talk: Talk, known: Sequence[Memory], names: Names, *, zone: tzinfo = UTC
 ) -> Messages:
     """Render the request for the Facts of the talk: as for a Digest, without a summary."""
     return _render("facts", LEARN, FACTS_FORM, talk, known, names, zone, [])
@@ -174,7 +175,7 @@ def render_facts_request(
 def render_diary_request(
     talk: Talk,
     summary: str,
-    names: Mapping[str, str],
+    names: Names,
     *,
     persona: str = "",
     before: str = "",
@@ -206,7 +207,7 @@ def render_understanding_request(
     unsure: Sequence[str],
     self_concept: Sequence[str],
     user_profile: Sequence[str],
-    names: Mapping[str, str],
+    names: Names,
     *,
     told_on: Mapping[str, date] = MappingProxyType({}),
     untrue: Collection[str] = (),
@@ -251,7 +252,7 @@ class Drafted:
         return f"{number}. {self.kind}: {quoted(self.text)} <- {behind}".rstrip() + asked
 
 
-def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> Messages:
+def render_verification_request(drafted: Sequence[Drafted], talk: Talk, names: Names) -> Messages:
     """Render the request for a Verification of these sentences, numbered, with their lines and those around them."""
     costs = [estimate(talk.render_line(number)) for number in range(1, len(talk.lines) + 1)]
     shown = set().union(*(_find_near(sentence.lines, costs) for sentence in drafted))
@@ -279,9 +280,7 @@ def _find_near(lines: Sequence[int], costs: Sequence[int]) -> list[int]:
     return [number for number, tokens in zip(nearest, spent, strict=True) if tokens <= room]
 
 
-def render_reflection_request(
-    talk: Talk, persona: str, inner: str, mood: str, names: Mapping[str, str]
-) -> Messages:
+def render_reflection_request(talk: Talk, persona: str, inner: str, mood: str, names: Names) -> Messages:
     """Render the request for a Reflection upon the talk, by the companion of this persona, inner state and mood."""
     blocks = [
         block("persona", _lines(persona)),
@@ -297,7 +296,7 @@ def _render(
     form: str,
     talk: Talk,
     known: Sequence[Memory],
-    names: Mapping[str, str],
+    names: Names,
     zone: tzinfo,
     others: Sequence[str],
 ) -> Messages:
@@ -328,7 +327,7 @@ def _messages(system: str, blocks: Sequence[str]) -> Messages:
     return [{"role": "system", "content": system}, {"role": "user", "content": material}]
 
 
-def _fill(rules: str, names: Mapping[str, str], blocks: Sequence[str]) -> str:
+def _fill(rules: str, names: Names, blocks: Sequence[str]) -> str:
     """Return the rules with the names filled in, without lines that name a block that is not among `blocks`."""
     material = "\n".join(blocks)
     lines = [

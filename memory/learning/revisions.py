@@ -13,24 +13,25 @@ from django.db.models import Exists, OuterRef
 from memory.learning.answers import Edit, Sentence
 from memory.learning.neighbours import select_known
 from memory.learning.rules.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
-from memory.learning.rules.grounding import grounded
+from memory.learning.rules.grounding import select_grounded
 from memory.learning.rules.sincerity import is_asked_to_be_forgotten
 from memory.learning.rules.subjects import denies, may_be_about_the_same, subject
 from memory.learning.talk import Talk
 from memory.models import Change, Memory, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
+from memory.recall.query import Names
 from text.strings import folded, shorten
 
 Sentences = Sequence[Mapping[str, Any]]
 BY_PERSON = {Revision.By.USER, Revision.By.OPERATOR, Revision.By.RESTORED}
 
 
-def current(companion_id: UUID, about: str) -> Revision | None:
+def load_current(companion_id: UUID, about: str) -> Revision | None:
     """Return the current revision, or None if nothing has been written yet."""
     return Revision.objects.of(companion_id, about).first()
 
 
-def revise(
+def add_revision(
     companion_id: UUID,
     about: str,
     sentences: Sentences,
@@ -45,7 +46,7 @@ def revise(
     `sentences` are [{"text", "sources": ids of messages}]. Only the first 20 are kept, with 400 characters each, since
     all of them stand in every prompt.
     """
-    before = current(companion_id, about)
+    before = load_current(companion_id, about)
     sentences = [
         {**sentence, "text": shorten(sentence["text"], SENTENCE_CHARACTERS)}
         for sentence in sentences[:MAX_SENTENCES]
@@ -127,7 +128,7 @@ def _find_holding(memory: Memory) -> Memory | None:
 
 
 def weigh_edits(
-    about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Mapping[str, str]
+    about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Names
 ) -> list[dict[str, Any]]:
     """Return the edits that the talk supports, as {"do": "add", "change" or "drop", "number", "text", "sources": ids of
     messages}.
@@ -151,9 +152,8 @@ def weigh_edits(
         is_meant = not is_own or is_meant_by_companion(edit.text, lines, talk, names.values())
         if is_meant and not is_asked_to_be_forgotten(edit.text, talk, names.values()):
             do = "change" if keeps else "add"
-            weighed += [
-                {"do": do, "number": keeps, **told} for told in grounded([sentence], talk, earlier, names)
-            ]
+            found = select_grounded([sentence], talk, earlier, names)
+            weighed += [{"do": do, "number": keeps, **told} for told in found]
     return weighed
 
 
@@ -173,12 +173,12 @@ def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[
     return [*left, *new][:MAX_SENTENCES]
 
 
-def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
+def write_texts(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
     """Write a revision of the user's own texts; a sentence that stays as it was keeps its sources."""
-    before = current(companion_id, about)
+    before = load_current(companion_id, about)
     known = {sentence["text"]: sentence["sources"] for sentence in before.sentences} if before else {}
     sentences = [{"text": text, "sources": known.get(text, [])} for text in texts]
-    return revise(companion_id, about, sentences, Revision.By.USER, now)
+    return add_revision(companion_id, about, sentences, Revision.By.USER, now)
 
 
 def restore(revision: Revision, now: datetime) -> Revision:
@@ -186,4 +186,4 @@ def restore(revision: Revision, now: datetime) -> Revision:
 
     It is not stale even if that one is: what was deleted has been taken out of the sentences.
     """
-    return revise(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)
+    return add_revision(revision.companion_id, revision.about, revision.sentences, Revision.By.RESTORED, now)

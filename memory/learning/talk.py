@@ -11,7 +11,7 @@ from uuid import UUID
 import regex
 
 from memory.learning.rules.secrets import secrets_in
-from text.dates import days_ahead, read_dates, render_day
+from text.dates import find_days_ahead, read_dates, render_day
 from text.strings import folded, one_line, quoted
 
 # The marks that separate the parts of a rendered line.
@@ -40,10 +40,9 @@ class Line:
         """
         text, on = folded(self.text), self.said_at
         written, told = read_dates(text, None)[0], read_dates(text, on)[0]
-        ahead = {
-            f"@{day:%Y-%m-%d}" for day in (*days_ahead(self.text, on.date()), *self._read_bare_days(text))
-        }
-        return frozenset({f"@{on:%Y-%m-%d}", f"@{on:%m-%d}", f"@{on:%Y-%m}", *written, *told, *ahead})
+        days = (on, *find_days_ahead(self.text, on.date()), *self._read_bare_days(text))
+        named = [f"@{day:%Y-%m-%d}" for day in days]
+        return frozenset({f"@{on:%m-%d}", f"@{on:%Y-%m}", *written, *told, *named})
 
     def _read_bare_days(self, text: str) -> Iterator[date]:
         """Yield the days that "on the 11th" may mean: in the month in which the line was said, and in the next."""

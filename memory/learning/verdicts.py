@@ -17,9 +17,10 @@ from memory.learning.rules.subjects import denies, is_own, is_same_subject, tell
 from memory.learning.talk import Talk
 from memory.models import Learning, Memory, Pursuit
 from memory.models.memory import MemoryQuerySet
+from memory.recall.query import Names
 from memory.store import entry_of, link_sources, nudge, retract
 from memory.threads import update_threads
-from text.dates import relative_days
+from text.dates import find_relative_days
 from text.strings import folded
 
 NOON = time(12)
@@ -44,7 +45,7 @@ def learn(
     *,
     now: datetime,
     zone: tzinfo,
-    names: Mapping[str, str],
+    names: Names,
     session_id: UUID | None = None,
     call_id: int | None = None,
     contradicted: Mapping[int, Sequence[Memory]] = MappingProxyType({}),
@@ -97,7 +98,7 @@ def _write_out_day(entry: Learnt, talk: Talk, zone: tzinfo) -> Learnt:
     said ("yesterday"), and the model and Kith read it alike. Without the date, nobody could tell the day later.
     """
     on, lines = entry.happened_on, talk.lines_of(entry.sources)
-    if on is None or not lines or on not in relative_days(entry.text, lines[0].said_at.astimezone(zone)):
+    if on is None or not lines or on not in find_relative_days(entry.text, lines[0].said_at.astimezone(zone)):
         return entry
     text = entry.text.rstrip(" .。")
     date_behind = f"（{on}）" if HAN.search(text) else f" ({on})"
@@ -118,7 +119,7 @@ class _Batch:
     shown: Sequence[Memory]
     now: datetime
     zone: tzinfo
-    names: Mapping[str, str]
+    names: Names
     call_id: int | None
     forgotten: ForgottenStatements
 

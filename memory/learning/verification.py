@@ -3,7 +3,7 @@
 Rules see only words; a reader can tell whether a line is a joke, and whether it says what was made of it.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import BaseModel, model_validator
@@ -14,6 +14,7 @@ from memory.learning.rules.evidence import YES, Supported, weigh
 from memory.learning.rules.sincerity import find_sentence
 from memory.learning.talk import Talk
 from memory.models import Memory
+from memory.recall.query import Names
 from memory.recall.traits import DENIAL, terms
 from providers.chat.structured import ask
 from providers.errors import MalformedError
@@ -81,7 +82,7 @@ def read_word(word: str) -> str:
 def list_facts(
     entries: Sequence[Learnt],
     talk: Talk,
-    names: Mapping[str, str],
+    names: Names,
     known: Sequence[Memory],
     whole: Talk | None = None,
     only: Collection[int] | None = None,
@@ -118,7 +119,7 @@ def _show_sentence(quote: str, text: str) -> str:
     return sentence if len(sentence) <= MAX_SAID else quote
 
 
-def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> list[Drafted]:
+def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Names) -> list[Drafted]:
     """Return as many of the sentences, from the first on, as fit into one request with their lines: at least one."""
     room = get_provider(Capability.BACKGROUND).context_tokens * (1 - ANSWER_SHARE)
     count = len(drafted)
@@ -129,7 +130,7 @@ def take_fitting(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str
     return list(drafted[:count])
 
 
-def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
+def ask_about(drafted: Sequence[Drafted], talk: Talk, names: Names) -> dict[str, str]:
     """Return, by the key of each sentence, a second reading's word on it: "yes", why not, or "" if it says nothing.
 
     An invalid answer says nothing. Raise ProviderUnavailable, ProviderRefused.
@@ -170,7 +171,7 @@ def _agree(drafted: Sequence[Drafted], words: Sequence[str]) -> list[str]:
     return agreed
 
 
-def verify(drafted: Sequence[Drafted], talk: Talk, names: Mapping[str, str]) -> dict[str, str]:
+def verify(drafted: Sequence[Drafted], talk: Talk, names: Names) -> dict[str, str]:
     """Return a second reading's words on all the sentences, in as many calls as necessary; without sentences, none."""
     words: dict[str, str] = {}
     while left := [sentence for sentence in drafted if sentence.key not in words]:

@@ -13,6 +13,12 @@ NIGHT_ENDS = timedelta(hours=4)  # after midnight
 TITLE_CHARACTERS = 200
 
 
+class DiaryEntryQuerySet(OwnedQuerySet["DiaryEntry"]):
+    def visible_to_models(self) -> "DiaryEntryQuerySet":
+        """Return the entries that models may see: none that is stale, by itself or by its memory, or private."""
+        return self.filter(is_stale=False).exclude(memory__is_private=True).exclude(memory__is_stale=True)
+
+
 class DiaryEntry(models.Model):
     """A closed session in its companion's diary: a title, what it was about, how it felt, and when it was.
 
@@ -36,7 +42,7 @@ class DiaryEntry(models.Model):
     next_at = models.DateTimeField(_("next attempt"), null=True, blank=True)
     made_at = models.DateTimeField(_("written"))
 
-    objects = OwnedQuerySet["DiaryEntry"].as_manager()
+    objects = DiaryEntryQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("diary entry")

@@ -200,6 +200,11 @@ class Memory(models.Model):
         return f"{self.text}\n\n{page.text}" if page else self.text
 
     @property
+    def quoted(self) -> set[str]:
+        """The ids of the messages that the memory quotes."""
+        return {str(quote["message"]) for quote in self.quotes}
+
+    @property
     def has_open_thread(self) -> bool:
         """Whether the memory has a thread that is open between the companion and its person."""
         thread = getattr(self, "thread", None)

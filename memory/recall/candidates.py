@@ -29,7 +29,6 @@ from psycopg import Cursor
 from psycopg.pq import Format
 
 from memory.embedding.spaces import CueVector
-from memory.errors import FilterError
 from memory.models import Embedding, Memory, Space
 from memory.models.embedding import MAX_SCANNED, BitsField
 from memory.models.memory import MemoryQuerySet, from_messages
@@ -59,7 +58,7 @@ class MemoryFilter:
     from `since` on and before `until`, that come from one of the messages `sources`, and, with `is_pinned`, that are
     pinned. The others still count: an answer is understood by its question, whoever's words are wanted.
 
-    Raise FilterError if a time has no zone, if `since` lies after `until`, and for an unknown kind or speaker.
+    Raise ValueError if a time has no zone, if `since` lies after `until`, and for an unknown kind or speaker.
     """
 
     kinds: Collection[str] = ()
@@ -76,14 +75,14 @@ class MemoryFilter:
     def __post_init__(self) -> None:
         for at in (self.since, self.until, self.as_of):
             if at is not None and at.utcoffset() is None:
-                raise FilterError(f"The time {at} names no zone.")
+                raise ValueError(f"The time {at} names no zone.")
         if self.since and self.until and self.since > self.until:
-            raise FilterError(
+            raise ValueError(
                 f"Nothing happened since {self.since} and before {self.until}, which is earlier."
             )
         for word, words in (*((kind, Memory.Kind) for kind in self.kinds), (self.speaker, Memory.Speaker)):
             if word and word not in words.values:
-                raise FilterError(f"There is no {word!r}; there are {', '.join(words.values)}.")
+                raise ValueError(f"There is no {word!r}; there are {', '.join(words.values)}.")
 
     def narrow(self, memories: MemoryQuerySet) -> MemoryQuerySet:
         """Return the memories that take part in a recall at all; `wanted` says which of them may be results."""

@@ -14,7 +14,6 @@ from pgvector import Vector
 
 from accounts.limits.usage import Payer
 from memory.embedding.spaces import embed_texts
-from memory.errors import NoveltyError
 from memory.models import Memory
 from memory.recall.traits import sign_facts
 from text.strings import storable
@@ -80,14 +79,14 @@ def find_novel(
 
     Vectors are compared exactly at every width, also beyond the 2,000 from which recall compares their bits first: an
     estimate could miss the threshold. At most five SQL queries and 128 texts to the embedder, however many
-    observations. Raise NoveltyError.
+    observations. Raise ValueError.
     """
     if len(observations) > MAX_OBSERVATIONS:
-        raise NoveltyError(
+        raise ValueError(
             f"{MAX_OBSERVATIONS} observations at most can be asked about, not {len(observations)}."
         )
     if not 0 <= threshold <= 1:
-        raise NoveltyError(f"A likeness lies from 0 to 1: {threshold} is none.")
+        raise ValueError(f"A likeness lies from 0 to 1: {threshold} is none.")
     asked = [text for text in dict.fromkeys(map(storable, observations)) if text.strip()]
     known = dict(_find_known(asked, _load_same(companion_id, asked), now, zone))
     left = [text for text in asked if text not in known]

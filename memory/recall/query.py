@@ -8,8 +8,8 @@ import regex
 
 from memory.language import HAN, any_word_of, pattern_of
 from memory.models import Memory
-from memory.recall.traits import NAME, is_question, is_small_talk, names_in, tells_something, terms
-from text.dates import days_named
+from memory.recall.traits import NAME, find_name_terms, is_question, is_small_talk, tells_something, terms
+from text.dates import find_spans
 from text.strings import ends, has_words, split_sentences
 
 MAX_CUE_TERMS = 64  # of a longer cue, the first and the last: often a question stands at its end
@@ -26,7 +26,7 @@ REFERS, REFERS_IN_QUESTIONS = any_word_of("refers"), any_word_of("refers_in_ques
 GOES_ON, GOES_ON_AT_THE_END = any_word_of("goes_on", "^"), any_word_of("goes_on_at_the_end", "$")
 ASKS_ALONE = any_word_of("asks_alone", "^$")
 
-Names = Mapping[str, str]
+Names = Mapping[str, str]  # what "user" and "companion" are called
 NOBODY: Names = {}
 
 
@@ -63,10 +63,10 @@ def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
     return Cue(
         terms=ends(list(dict.fromkeys(terms(bare, when))), MAX_CUE_TERMS),
         speaker=find_speaker(cue) or (named[0] if len(named) == 1 else ""),
-        days=[_seconds(first, last, when) for first, last in days_named(cue, when)],
+        days=[_seconds(first, last, when) for first, last in find_spans(cue, when)],
         asks_when=bool(ASKS_WHEN.search(cue)),
         asks_how_many=bool(ASKS_HOW_MANY.search(cue)),
-        names=names_in(bare),
+        names=find_name_terms(bare),
         is_question=is_question(cue) or bool(ASKS_WHEN.search(cue)),
         asked_at=when,
     )

@@ -109,7 +109,7 @@ PINNED = 0.5  # in standard deviations: decides between equals, never lifts what
 DIVERSITY = 1.0  # what a memory loses if one next to it was picked before: the two say much the same
 
 
-class Candidate(NamedTuple):
+class Ranked(NamedTuple):
     """A memory that comes to mind, its score by the policy, and why."""
 
     memory: Memory
@@ -123,10 +123,10 @@ def find_best(
     """Return the places of the memories to be ranked: by fit without a policy or with Kith's own, else by likeness."""
     by_fit = policy is None or isinstance(policy, Kith)
     values = found.fit if by_fit else np.nan_to_num(candidates.likeness, nan=-np.inf)
-    return best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
+    return take_best(values, floor.is_above if floor else found.can_come, MAX_FOUND)
 
 
-def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> dict[int, Memory]:
+def load_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[int]) -> dict[int, Memory]:
     """Load the memories in these places, by place, with the times at which replies used each (`uses`); one SQL query."""
     place_of = dict(zip(candidates.ids_of(places), places, strict=True))
     there = filters.narrow(Memory.objects.of(candidates.companion_id)).filter(pk__in=place_of).order_by()
@@ -138,18 +138,18 @@ def look_at(candidates: CandidateSet, filters: MemoryFilter, places: Collection[
 
 def rank(
     places: Iterable[int],
-    looked_at: Mapping[int, Memory],
+    loaded: Mapping[int, Memory],
     candidates: CandidateSet,
     found: Relevance,
     policy: Policy | None,
     now: datetime,
     most: int,
     floor: Floor | None = None,
-) -> list[Candidate]:
+) -> list[Ranked]:
     """Return at most `most` of the memories in these places, as they come to mind, best first; those that could not be
     loaded are left out.
     """
-    memories = {place: looked_at[place] for place in places if place in looked_at}
+    memories = {place: loaded[place] for place in places if place in loaded}
     fits = {place: float(found.fit[place]) + PINNED * memory.is_pinned for place, memory in memories.items()}
     fits = diversify(fits, found.talks)
     rows = {
@@ -171,7 +171,7 @@ def rank(
     scored = [(place, score) for place, score in zip(rows, scores, strict=True) if score is not None]
     scored.sort(key=lambda pair: (-pair[1], -fits[pair[0]], memories[pair[0]].pk))
     return [
-        Candidate(
+        Ranked(
             memories[place],
             score,
             explain(place, rows[place], found, policy, floor, is_pinned=memories[place].is_pinned),
@@ -180,7 +180,7 @@ def rank(
     ]
 
 
-def best(values: Values, can_come: NDArray[np.bool_], most: int) -> list[int]:
+def take_best(values: Values, can_come: NDArray[np.bool_], most: int) -> list[int]:
     """Return the places of the `most` highest values among those that can come, best first."""
     values = np.where(can_come, values, -np.inf)
     top = np.argpartition(-values, most)[:most] if most < len(values) else np.arange(len(values))

@@ -9,11 +9,11 @@ from uuid import UUID
 import numpy as np
 
 from memory.embedding.spaces import CueVector, measure_everyday_likeness
-from memory.errors import LimitError, OffsetError, VectorError, WidthError
+from memory.errors import WidthError
 from memory.models import Memory, Recall, Recalled
 from memory.recall.candidates import EVERYTHING, CandidateSet, MemoryFilter, hash_term, load_candidates
 from memory.recall.query import NOBODY, Cue, Names, parse_cue
-from memory.recall.ranking import MAX_FOUND, Candidate, Floor, best, find_best, look_at, measure_floor, rank
+from memory.recall.ranking import MAX_FOUND, Floor, Ranked, find_best, load_at, measure_floor, rank, take_best
 from memory.recall.relevance import Relevance, measure_relevance
 from memory.recall.traits import Trait, terms
 from memory.scoring import DEFAULT, Policy, by_name, in_mood
@@ -92,12 +92,12 @@ def recall(
     The reasons: `likeness` (cosine, or None), `words` (BM25 as a share of the highest possible), `matched` terms,
     `parts` (the summands of the fit, in standard deviations above the companion's average memory), `factors` (by which
     Kith's own policy multiplies the score) and, if `by_itself`, `bearing` (how much it bears on the cue, 0 to 1). Two SQL
-    queries. Raise LimitError, OffsetError, PolicyError, VectorError and WidthError.
+    queries. Raise ValueError, PolicyError and WidthError.
     """
     if not 0 <= limit <= MAX_FOUND:
-        raise LimitError(limit, MAX_FOUND)
+        raise ValueError(f"A recall gives 0 to {MAX_FOUND} memories, not {limit}.")
     if not 0 <= offset <= MAX_FOUND:
-        raise OffsetError(offset, MAX_FOUND)
+        raise ValueError(f"A recall can skip 0 to {MAX_FOUND} memories, not {offset}.")
     chosen = choose_policy(policy, mood, has_vector=vector is not None)
     asked_at = (filters.as_of or now).astimezone(zone)
     understood = parse_cue(cue, asked_at, names)
@@ -115,18 +115,18 @@ def recall(
             everyday = measure_everyday_likeness(asked.vector) if asked.vector else 0.0
             floor = measure_floor(asked.cue, relevant, asked.candidates, everyday, limit)
         found.append((asked, relevant, floor, find_best(asked.candidates, relevant, scored_by, floor)))
-    looked_at = look_at(candidates, filters, {place for *_, places in found for place in places})
-    likeliest: dict[UUID, Candidate] = {}
+    loaded = load_at(candidates, filters, {place for *_, places in found for place in places})
+    likeliest: dict[UUID, Ranked] = {}
     for asked, relevant, floor, places in found:
-        for candidate in rank(
-            places, looked_at, asked.candidates, relevant, scored_by, asked_at, offset + limit, floor
+        for hit in rank(
+            places, loaded, asked.candidates, relevant, scored_by, asked_at, offset + limit, floor
         ):
-            id = candidate.memory.pk
-            if id not in likeliest or candidate.score > likeliest[id].score:
-                likeliest[id] = candidate
+            id = hit.memory.pk
+            if id not in likeliest or hit.score > likeliest[id].score:
+                likeliest[id] = hit
     ranked = list(likeliest.values())
     if len(every) > 1:
-        ranked.sort(key=lambda candidate: -candidate.score)
+        ranked.sort(key=lambda hit: -hit.score)
     if left_out is not None:
         floors = [(relevant, floor) for _, relevant, floor, _ in found if floor]
         left_out += _find_near_misses(candidates, floors, ranked[: offset + limit], offset + limit)
@@ -157,7 +157,7 @@ def _ask_parts(
 
 
 def _find_near_misses(
-    candidates: CandidateSet, floors: Sequence[tuple[Relevance, Floor]], came: Sequence[Candidate], most: int
+    candidates: CandidateSet, floors: Sequence[tuple[Relevance, Floor]], came: Sequence[Ranked], most: int
 ) -> list[LeftOut]:
     """Return the memories that fit the cue, or a sentence of it, best among those that did not come.
 
@@ -168,8 +168,8 @@ def _find_near_misses(
     bearing = np.max([floor.bearing for _, floor in floors], axis=0)
     fit = np.max([np.where(found.can_come, found.fit, -np.inf) for found, _ in floors], axis=0)
     tells = candidates.index.traits & Trait.TELLS_NOTHING == 0
-    came_ids = {candidate.memory.pk for candidate in came}
-    nearest = best(fit, tells & candidates.may_come, MAX_NEAR_MISSES + len(came))
+    came_ids = {hit.memory.pk for hit in came}
+    nearest = take_best(fit, tells & candidates.may_come, MAX_NEAR_MISSES + len(came))
     misses = []
     for place, id in zip(nearest, candidates.ids_of(nearest), strict=True):
         floor = max((floor for _, floor in floors), key=lambda floor: float(floor.bearing[place]))
@@ -192,12 +192,12 @@ def choose_policy(policy: Policy | str, mood: float, *, has_vector: bool) -> Pol
 
 
 def normalise_cue(cue: CueVector) -> CueVector:
-    """Return the cue with its vector scaled to length 1. Raise WidthError or VectorError if that is impossible."""
+    """Return the cue with its vector scaled to length 1. Raise WidthError or ValueError if that is impossible."""
     if cue.vector.shape != (cue.space.width,):
         raise WidthError(cue.space.model, cue.space.width, cue.vector.shape)
     length = float(np.linalg.norm(cue.vector))
     if not np.isfinite(length) or not length:
-        raise VectorError
+        raise ValueError("The cue's vector must hold numbers, not all of them 0.")
     return replace(cue, vector=cue.vector / np.float32(length))
 
 

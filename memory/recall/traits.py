@@ -36,6 +36,8 @@ CYRILLIC = regex.compile(r"\p{Cyrillic}+")
 # A word with a capital within a sentence, except "I".
 NAME = regex.compile(r"(?<=[\p{L}\p{N},;:'’]\s)(?!I\b)\p{Lu}\p{L}+")
 FIGURE = regex.compile(r"\d+(?:[.,:]\d+)*")
+# A semicolon asks in Greek alone: elsewhere it may be a wink. Closing marks, "!" and emoji may come after it.
+ASKS = regex.compile(r"(?:[?？؟՞\u037e]|(?<=\p{Greek});)[\"'”’」』)）!！\p{So}\p{Sk}\u200d\ufe0f\s]*+$")
 
 STOP_WORDS = frozenset(words_of("stop_words"))
 STOP_CHARACTERS = frozenset(words_of("stop_characters"))
@@ -98,8 +100,8 @@ def is_function_word(term: str) -> bool:
 
 
 def is_question(text: str) -> bool:
-    """Return whether the text ends in a question mark of any script."""
-    return text.rstrip().rstrip("\"'”’」』)）").endswith(("?", "？", "؟", ";", "՞"))
+    """Return whether the text ends in a question mark of any script, maybe with an exclamation mark or emoji after it."""
+    return bool(ASKS.search(text))
 
 
 SMALL_TALK = frozenset(term for phrase in words_of("small_talk") for term in terms(phrase))
@@ -110,14 +112,14 @@ def tells_something(term: str) -> bool:
     return term not in SMALL_TALK and not is_function_word(term)
 
 
-def names_in(text: str) -> frozenset[str]:
+def find_name_terms(text: str) -> frozenset[str]:
     """Return the terms of the words that begin with a capital within a sentence: "hope" is a wish, "Hope" a person."""
     return frozenset(term for name in NAME.findall(text) for term in terms(name))
 
 
 def is_small_talk(text: str) -> bool:
     """Return whether no word of the text says what it is about: greetings, thanks, assent, passing the time."""
-    return not names_in(text) and not any(map(tells_something, terms(text)))
+    return not find_name_terms(text) and not any(map(tells_something, terms(text)))
 
 
 def tells_nothing(text: str) -> bool:

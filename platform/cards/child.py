@@ -17,7 +17,7 @@ from cards.charx import has_archive, read_charx
 from cards.png import MAGIC, read_png
 from cards.schema import LOREBOOK, read_json
 from cards.values import MAX_JSON_BYTES, CardFormatError
-from files.zips import START
+from files.zips import OTHER_ARCHIVE, START
 from jobs.confinement import answer, limit_process
 
 MAX_BYTES = 50_000_000  # of a file read into memory whole; a CHARX stays on disk and may be larger
@@ -26,7 +26,6 @@ CPU_SECONDS = 2
 WRITTEN_BYTES = 128 * 1024**2
 BEGINNING_BYTES = 1_000
 JSON = re.compile(rb"(?:\xef\xbb\xbf|\xff\xfe\x00*|\x00*\xfe\xff)?[\s\x00]*[{\[]")
-OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
 
 
 class Parsed(NamedTuple):
@@ -66,13 +65,8 @@ def _parse_json(content: bytes) -> Parsed:
     return Parsed(form, FileCard(known, icon.content if icon else None, assets))
 
 
-def limit() -> None:
-    """Set resource limits on this process before it reads anything."""
-    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
-
-
 def main(table: str = "") -> None:
-    limit()
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
     try:
         form, (known, picture, assets) = parse(sys.stdin.buffer, bytes.fromhex(table))
     except CardFormatError as error:

@@ -39,12 +39,7 @@ WORLD_INFO_EXTENSIONS = {
     "triggers": "triggers",
     "ignoreBudget": "ignore_budget",
 }
-WORLD_INFO_FIELDS = {
-    "uid": "id",
-    "key": "keys",
-    "keysecondary": "secondary_keys",
-    "order": "insertion_order",
-}
+WORLD_INFO_FIELDS = {"uid": "id", "key": "keys", "keysecondary": "secondary_keys", "order": "insertion_order"}
 # The keys that only RisuAI's entries have, and the card's names for the fields of Agnai's and NovelAI's.
 RISUAI_KEYS = {"secondkey", "insertorder", "alwaysActive"}
 AGNAI_BOOK = {

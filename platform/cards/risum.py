@@ -10,13 +10,7 @@ Scripts and triggers are kept where cards have them, and never run.
 from typing import Any
 
 from cards.lorebooks import MAX_ENTRIES, normalise_book, translate_risuai
-from cards.values import (
-    MAX_JSON_BYTES,
-    CardFormatError,
-    as_mapping,
-    clean,
-    parse_json,
-)
+from cards.values import MAX_JSON_BYTES, CardFormatError, as_mapping, clean, parse_json
 
 MODULE = "module.risum"
 HEAD = b"\x6f\x00"

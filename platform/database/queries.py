@@ -12,14 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
-from django.db import (
-    DatabaseError,
-    IntegrityError,
-    InterfaceError,
-    OperationalError,
-    connection,
-    transaction,
-)
+from django.db import DatabaseError, IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.db.models import CASCADE, SET_NULL, ManyToOneRel, Model, ProtectedError
 from django.utils.translation import gettext_lazy as _
 from psycopg.errors import DiskFull, ForeignKeyViolation

@@ -27,11 +27,6 @@ DECODED = SEEN - {b"VP8X"}
 END_BYTES = 8
 
 
-def limit() -> None:
-    """Set resource limits on this process before Pillow is loaded."""
-    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
-
-
 def draw(
     content: bytes, most_pixels: int, side: int, *, keeps_drawings: bool = False
 ) -> tuple[dict[str, object], bytes]:
@@ -124,7 +119,7 @@ def turn_of(opened: "Image.Image") -> "Image.Transpose | None":
 
 
 def main() -> None:
-    limit()
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)  # before Pillow is loaded
     content = sys.stdin.buffer.read()
     try:
         keeps_drawings = sys.argv[3:] == ["keep"]

@@ -62,8 +62,9 @@ def serve(request: HttpRequest, file: StoredFile) -> HttpResponse | StreamingHtt
         return HttpResponse(status=416, headers={**headers, "Content-Range": f"bytes */{file.bytes}"})
     if span:
         headers["Content-Range"] = f"bytes {span.start}-{span.end - 1}/{file.bytes}"
-    status, (start, end) = 206 if span else 200, span or Span(0, file.bytes)
+    start, end = span or (0, file.bytes)
     headers["Content-Length"] = str(end - start)
+    status = 206 if span else 200
     if request.method == "HEAD":
         return HttpResponse(status=status, headers=headers)
     pieces = _read_pieces(open_content(file, start, end), end - start)

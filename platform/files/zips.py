@@ -11,6 +11,7 @@ from typing import IO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 START, END = b"PK\3\4", b"PK\5\6"
+OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
 LOCATOR64, RECORD64 = b"PK\6\7", b"PK\6\6"
 END_BYTES, LOCATOR_BYTES, RECORD_BYTES, MAX_COMMENT_BYTES = 22, 20, 56, 65_535
 DIRECTORY_BYTES_EACH = 400  # allowed in the directory for each entry

@@ -19,13 +19,8 @@ MEMORY_BYTES = 256 * 1024**2  # of address space
 WRITTEN_BYTES = 256 * 1024**2
 
 
-def limit() -> None:
-    """Set resource limits on this process before it reads anything."""
-    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
-
-
 def main(pattern_json: str = "") -> None:
-    limit()
+    limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
     gc.disable()  # no reference cycles arise here, and searching for them would take a third of the time
     try:
         pattern = TextPattern(**json.loads(pattern_json)) if pattern_json else None

@@ -36,14 +36,7 @@ class Collector:
         self._ids: dict[str, int] = {}  # the ids of the past being read, and how often each occurred
 
     def add(
-        self,
-        id: str,
-        *,
-        parent: str | None,
-        speaker: object,
-        is_person: bool,
-        text: str,
-        at: datetime | None,
+        self, id: str, *, parent: str | None, speaker: object, is_person: bool, text: str, at: datetime | None
     ) -> str | None:
         """Write the message and return the id given to it, or None if its text is blank. Raise PastFormatError."""
         text = self.clean(text if is_person else self._strip_reasoning(text))

@@ -5,18 +5,18 @@ import re
 from collections.abc import Callable, Collection
 from typing import IO
 
-from files.zips import START
-from pasts import text
+from files.zips import OTHER_ARCHIVE, START
+from pasts import plain_text
 from pasts.archive import choose_paths, list_paths, read_files
 from pasts.collector import Collector
 from pasts.encoding import read_utf8
-from pasts.json_scan import MAX_VALUES, Piece, as_mapping, count_values, peek_members, read_json
+from pasts.json_scan import MAX_VALUES, Piece, as_mapping, peek_members, read_json
 from pasts.past import MAX_BYTES, PastFormatError, TextPattern
 from pasts.programs import character_ai, chatgpt, claude, deepseek, koboldai, oobabooga, risuai, sillytavern
+from text.json_size import count_values
 
 PEEKED_BYTES = 256_000
 BRACKETS = re.compile(rb"\s*+(?:\[\s*+)*+\{")
-OTHER_ARCHIVE = re.compile(rb"Rar!\x1a\x07|7z\xbc\xaf\x27\x1c")
 MIND = {"longTermMemory", "shortTermMemory"}  # keys of DigitalLife's files, which are read elsewhere
 READERS: dict[str, Callable[[Collector, Piece], None]] = {
     "chatgpt": chatgpt.read_conversations,
@@ -64,13 +64,13 @@ def looks_like_past(file: IO[bytes]) -> bool:
         file.seek(0)
     if BRACKETS.match(part):
         return find_form(part) is not None
-    return text.looks_like_talk(part)
+    return plain_text.looks_like_talk(part)
 
 
 def is_plain_text(file: IO[bytes]) -> bool:
     """Return whether a file is lines of text, in which a pattern may find a talk. Only its beginning is examined."""
     try:
-        return text.is_plain_text(_peek(file))
+        return plain_text.is_plain_text(_peek(file))
     except PastFormatError:
         return False
 
@@ -123,7 +123,7 @@ def _read(collector: Collector, content: bytes, pattern: TextPattern | None) -> 
     is_json = not pattern and BRACKETS.match(content, 0, PEEKED_BYTES)
     form = (find_form(content[:PEEKED_BYTES]) or find_form(content)) if is_json else "text"
     if form == "text":
-        text.read_text(collector, content, pattern)
+        plain_text.read_text(collector, content, pattern)
         return form
     if count_values(content) > MAX_VALUES:
         raise PastFormatError("too_large")

@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from pasts.past import PastFormatError
+from text.json_size import count_values
 
 MAX_VALUES = 10_000_000  # per file; nested lists cost more than their bytes suggest
 MAX_PIECE_BYTES = 20_000_000  # of a value that is built at once
@@ -166,11 +167,6 @@ def build(content: bytes) -> Any:
 def read_key(key: bytes) -> str:
     """Return the text of a key that is given as a JSON string in quotation marks."""
     return str(build(key)) if b"\\" in key else key[1:-1].decode(errors="replace")
-
-
-def count_values(content: bytes) -> int:
-    """Return about how many values the JSON has, judged by its punctuation: even an empty list takes sixty bytes."""
-    return sum(map(content.count, (b",", b"[", b"{")))
 
 
 def _has_few_values(content: bytes) -> bool:

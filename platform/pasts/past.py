@@ -14,15 +14,7 @@ MAX_NAME = 200  # of a speaker, and of a title
 MAX_ID = 100
 MAX_TEMPLATE = 200  # of a pattern for plain text
 FormName = Literal[
-    "sillytavern",
-    "chatgpt",
-    "claude",
-    "deepseek",
-    "character_ai",
-    "risuai",
-    "koboldai",
-    "oobabooga",
-    "text",
+    "sillytavern", "chatgpt", "claude", "deepseek", "character_ai", "risuai", "koboldai", "oobabooga", "text"
 ]
 FORMS: tuple[str, ...] = get_args(FormName)
 

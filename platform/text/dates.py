@@ -58,15 +58,15 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
     return found, text
 
 
-def days_named(text: str, when: datetime) -> list[tuple[date, date]]:
+def find_spans(text: str, when: datetime) -> list[tuple[date, date]]:
     """Return the spans (first day, last day) that `text` names; "yesterday" and the like only if no date is written."""
     text = folded(text)
     written, _ = read_dates(text, None)
     named = written or read_dates(text, when)[0]
-    return [stretch for term in dict.fromkeys(named) for stretch in _stretches(term, when.date())]
+    return [span for term in dict.fromkeys(named) for span in _read_spans(term, when.date())]
 
 
-def _stretches(term: str, today: date) -> Iterator[tuple[date, date]]:
+def _read_spans(term: str, today: date) -> Iterator[tuple[date, date]]:
     numbers = [int(part) for part in term[1:].split("-")]
     if len(numbers) == 3:
         yield (day := date(*numbers)), day
@@ -79,16 +79,16 @@ def _stretches(term: str, today: date) -> Iterator[tuple[date, date]]:
                 yield (day := date(year, *numbers)), day
 
 
-def days_ahead(text: str, said_on: date) -> list[date]:
+def find_days_ahead(text: str, said_on: date) -> list[date]:
     """Return the days on or after `said_on` that the text names, nearest first, without whole months and spans.
 
     A day without a year is its next occurrence, unless its last one was within FEW_WEEKS or the text is about the past.
     """
-    return [day for day in days_told(text, said_on) if day >= said_on]
+    return [day for day in find_days(text, said_on) if day >= said_on]
 
 
-def days_told(text: str, said_on: date) -> list[date]:
-    """Return the days that the text names, as `days_ahead` does, and also the past ones that are written as dates.
+def find_days(text: str, said_on: date) -> list[date]:
+    """Return the days that the text names, as `find_days_ahead` does, and also the past ones that are written as dates.
 
     Ambiguous dates are ignored: "on 5/2" may be 2 May or 5 February, and a wish of luck must not come on the wrong one.
     A weekday that belongs to a written date ("on Saturday 16 May") is no day of its own.
@@ -110,15 +110,15 @@ def days_told(text: str, said_on: date) -> list[date]:
     return sorted(found)
 
 
-def relative_days(text: str, said_at: datetime) -> set[date]:
+def find_relative_days(text: str, said_at: datetime) -> set[date]:
     """Return the days that the text names by the one on which it was said ("yesterday", "next Friday"), if it names none
     by a date.
     """
     plain = folded(text)
     if read_dates(plain, None)[0]:
         return set()
-    spans = days_named(text, said_at)
-    return {first for first, last in spans if first == last} | set(days_ahead(text, said_at.date()))
+    spans = find_spans(text, said_at)
+    return {first for first, last in spans if first == last} | set(find_days_ahead(text, said_at.date()))
 
 
 def tells_past(text: str) -> bool:

@@ -49,6 +49,11 @@ def folded(text: str) -> str:
     return unicodedata.normalize("NFKC", MANY_MARKS.sub(r"\1", text)).replace("’", "'").casefold()
 
 
+def squeeze(text: str) -> str:
+    """Return the text with single blanks and plain apostrophes, since models vary these."""
+    return " ".join(text.replace("’", "'").split())
+
+
 def ends(parts: list[Part], most: int) -> list[Part]:
     """Return all parts if there are at most `most`, otherwise the first and the last, half of `most` each.
 

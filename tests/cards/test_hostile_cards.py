@@ -125,7 +125,7 @@ BEYOND = {
 @pytest.mark.parametrize("what", BEYOND)
 def test_the_process_can_have_no_more(what: str) -> None:
     """A process that begins as the reading one does, and goes on to take too much, ends there."""
-    limit = "from cards.child import limit; limit()"
+    limit = "from cards.child import *; limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)"
     assert is_ended(limit, BEYOND[what])
     assert not is_ended(limit, "bytes(1_000)")
 

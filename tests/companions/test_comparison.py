@@ -89,6 +89,7 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
     replies = [exchange(mira, number) for number in range(3)]
     before = count_rows()
     servers[0].script({"answer": "<emotion happy 0.8> Calm.\nAlice: And then?", "repeat": 2})
+    servers[1].script({"answer": "Let us go down to the harbour and look at the boats. " * 12, "repeat": 2})
     comparison = compare(mira, 2)
     assert count_rows() == before
     assert comparison.ended_at
@@ -99,7 +100,8 @@ def test_both_answer_what_was_sent_and_nothing_else_is_written(
         == [prompt.messages for prompt in Prompt.objects.filter(reply__in=replies[1:]).order_by("created_at")]
     )
     assert not any(request.get("tools") for server in servers for request in server.requests())
-    assert [row.own_text for row in comparison.exchanges.all()] == ["Calm."] * 2
+    answers = {(row.own_text, row.other_text) for row in comparison.exchanges.all()}
+    assert answers == {("Calm.", "Let us go down to the harbour and look at the boats.")}
     calls = ModelCall.objects.filter(user=alice, purpose="comparison")
     assert (calls.count(), all(call.prompt_tokens for call in calls)) == (4, True)
     assert not calls.exclude(sent=None).exists()

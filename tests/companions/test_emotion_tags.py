@@ -146,11 +146,6 @@ def test_a_tag_that_is_never_closed_takes_a_line_of_80_characters_at_most() -> N
     assert without_tags("Hi. <") == "Hi. <"
 
 
-def test_what_follows_earlier_text_counts_from_there() -> None:
-    reading = Expressions("Once upon ")
-    assert [*reading.take("<emotion curious 0.3> a time")] == [Felt(10, Emotion.CURIOUS, 0.3), "a time"]
-
-
 def test_signs_without_end_are_read_in_a_moment() -> None:
     """Twenty times as many take about twenty times as long, and not four hundred."""
     short, long = (_seconds("<" * count) for count in (5_000, 100_000))

@@ -34,7 +34,7 @@ from memory.core_memory import set_slot, write_block
 from memory.forgotten import keep_forgotten, load_forgotten, read_words
 from memory.learning.answers import Learnt
 from memory.learning.diary import ClosedSession, Written, keep_session
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.learning.verdicts import learn
 from memory.models import DiaryEntry, Forgotten, Memory, Revision
 from memory.models.core_memory import By
@@ -185,7 +185,7 @@ def test_confirmed_it_is_gone_everywhere_and_nothing_else(mira: Companion, secre
     assert tables_with("pregnant") == {}
     assert tables_with("February") == {}
     assert not Message.objects.filter(pk=proposal.reply.message_id).exists()
-    profile = current(mira.pk, Revision.About.USER_PROFILE)
+    profile = load_current(mira.pk, Revision.About.USER_PROFILE)
     assert profile
     assert profile.text == "She teaches."
     assert DiaryEntry.objects.get().summary == "We spoke of chemistry."
@@ -273,7 +273,7 @@ def test_it_is_not_learnt_again_from_what_was_said_before_but_from_what_is_said_
     )
     entry = keep_session(mira.pk, ended, LATER, mira.user.zone)
     assert entry.summary == "All know that Marta is pregnant."
-    profile = current(mira.pk, Revision.About.USER_PROFILE)
+    profile = load_current(mira.pk, Revision.About.USER_PROFILE)
     assert profile
     assert profile.text == ""
 

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.branches.operations import part_from, say_anew
+from companions.branches.operations import fork, say_anew
 from companions.deletion import delete_message, forget
 from companions.errors import QuoteError
 from companions.models import Companion, Message, Prompt
@@ -83,7 +83,7 @@ def test_the_quote_stands_above_the_words_and_leads_to_its_place(
 def test_only_what_stands_on_this_branch_is_quoted(mira: Companion, tian: Companion) -> None:
     now = timezone.now()
     first, _answer, asleep, _last = say(mira, "One", "Two", "Three", "Four", at=now)
-    part_from(mira, first.pk, now)
+    fork(mira, first.pk, now)
     others = say(tian, "Mine", at=now)[0]
     for id in (asleep.pk, others.pk, uuid4()):
         with pytest.raises(QuoteError):

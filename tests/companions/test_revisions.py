@@ -5,7 +5,7 @@ import pytest
 from companions.deletion import delete_message
 from companions.memories.editing import restore_revision, write_revision
 from companions.models import Companion
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import Revision
 from tests.companions.deletion.conftest import MARKER, NOW, profile, say, told
 
@@ -18,10 +18,10 @@ def test_nobody_writes_more_than_twenty_sentences_of_four_hundred_characters(
     mira: Companion, by: Revision.By
 ) -> None:
     sentences = [{"text": f"{n} " + "long " * 200, "sources": []} for n in range(25)]
-    held = revise(mira.pk, PROFILE, sentences, by, NOW)
+    held = add_revision(mira.pk, PROFILE, sentences, by, NOW)
     assert [len(one["text"]) for one in held.sentences] == [400] * 20
     assert held.sentences[0]["text"].endswith("lo…")
-    assert revise(mira.pk, PROFILE, sentences, by, NOW) == held
+    assert add_revision(mira.pk, PROFILE, sentences, by, NOW) == held
 
 
 def test_what_was_deleted_after_a_revision_was_found_does_not_come_back_with_it(mira: Companion) -> None:

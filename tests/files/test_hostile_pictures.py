@@ -146,7 +146,9 @@ def test_those_who_wait_too_long_are_told_so() -> None:
     assert picture(drawn()).width == 60
 
 
-LIMITED = f"import sys; sys.path.insert(0, {str(SOURCE_ROOT)!r}); from files.drawing import limit; limit();"
+LIMITED = f"""import sys; sys.path.insert(0, {str(SOURCE_ROOT)!r}); from files.drawing import *
+limit_process(MEMORY_BYTES, CPU_SECONDS, WRITTEN_BYTES)
+"""
 BEYOND = {
     "memory": "bytes(900_000_000)",
     "files": "[open('/dev/null') for _ in range(50)]",

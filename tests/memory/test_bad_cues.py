@@ -9,7 +9,6 @@ from django.db import transaction
 from accounts.signup import create_account
 from companions.models import Companion
 from memory.embedding import embed_cue, embed_waiting
-from memory.errors import LimitError
 from memory.models import Memory
 from memory.recall.query import parse_cue
 from memory.recall.recall import Found, recall
@@ -113,7 +112,7 @@ def test_of_a_day_beyond_its_month_the_month_is_left(told: Companion) -> None:
 
 @pytest.mark.parametrize("limit", [-1, 101, 1_000_000])
 def test_a_limit_out_of_range_is_refused_even_where_nothing_is_known(mira: Companion, limit: int) -> None:
-    with pytest.raises(LimitError):
+    with pytest.raises(ValueError, match="0 to 100"):
         ask(mira, "", limit)
 
 

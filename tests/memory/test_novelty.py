@@ -11,7 +11,6 @@ from accounts.limits.usage import Payer
 from accounts.models import ModelCall
 from companions.models import Companion
 from memory.embedding import embed_waiting
-from memory.errors import NoveltyError
 from memory.models import Memory
 from memory.recall.novelty import MAX_SAME, Novelty, find_novel
 from memory.recall.traits import sign_facts
@@ -161,12 +160,12 @@ def test_a_server_that_answers_in_another_width_leaves_equal_texts(
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, np.nan, 95])
 def test_a_likeness_that_is_none_is_refused(mira: Companion, threshold: float) -> None:
-    with pytest.raises(NoveltyError, match="0 to 1"):
+    with pytest.raises(ValueError, match="0 to 1"):
         news(mira, "Tea.", threshold=threshold)
 
 
 def test_more_than_a_hundred_observations_are_refused(mira: Companion) -> None:
-    with pytest.raises(NoveltyError, match="100 observations at most"):
+    with pytest.raises(ValueError, match="100 observations at most"):
         news(mira, *map(str, range(101)))
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from companions.models import Companion, Reply
-from memory.emotion import reaction_to, reinforce
+from memory.emotion import count_uses, reaction_to
 from memory.models import Memory, Recall, Recalled
 from memory.recall.recall import Found, recall, record
 from memory.scoring import by_name, in_mood
@@ -54,8 +54,8 @@ def test_what_was_shown_is_used_once_however_often_it_is_told(
     tea, soup, bread = say(mira, "Tea.", "Soup.", "Bread.")
     show([tea, soup], replies[0])
     show([bread, soup], replies[0], Recall.By.TOOL)
-    assert reinforce(replies[0].pk, 0, LATER) == 3
-    assert reinforce(replies[0].pk, 0, LATER + timedelta(days=1)) == 0
+    assert count_uses(replies[0].pk, 0, LATER) == 3
+    assert count_uses(replies[0].pk, 0, LATER + timedelta(days=1)) == 0
     assert [row(one) for one in (tea, soup, bread)] == [(1, LATER, 0, 0)] * 3
     assert Recalled.objects.filter(is_used=True).count() == 3
 
@@ -67,13 +67,13 @@ def test_another_reply_counts_again_but_not_one_that_goes_on(
     first, second = replies
     show([tea], first)
     show([tea, soup], second)
-    reinforce(first.pk, 0, LATER)
-    assert reinforce(second.pk, 0, LATER, [first.pk]) == 1
+    count_uses(first.pk, 0, LATER)
+    assert count_uses(second.pk, 0, LATER, [first.pk]) == 1
     assert (row(tea)[0], row(soup)[0]) == (1, 1)
-    assert reinforce(second.pk, 0, LATER, [first.pk]) == 0
+    assert count_uses(second.pk, 0, LATER, [first.pk]) == 0
     third = Reply.objects.create(companion=mira, message=second.message, created_at=LATER)
     show([tea], third)
-    assert reinforce(third.pk, 0, LATER) == 1
+    assert count_uses(third.pk, 0, LATER) == 1
     assert row(tea)[0] == 2
 
 
@@ -81,8 +81,8 @@ def test_looking_strengthens_nothing(mira: Companion, say: Say, replies: list[Re
     (tea,) = say(mira, "Tea.")
     for by in (Recall.By.API, Recall.By.OPERATOR):
         show([tea], None, by)
-    assert reinforce(replies[0].pk, 1, LATER) == 0
-    assert reinforce(uuid4(), 1, LATER) == 0
+    assert count_uses(replies[0].pk, 1, LATER) == 0
+    assert count_uses(uuid4(), 1, LATER) == 0
     assert row(tea) == (0, None, 0, 0)
     assert not Recalled.objects.filter(is_used=True).exists()
 
@@ -96,7 +96,7 @@ def test_the_rows_feel_as_the_rule_says(
     (tea,) = say(mira, "Tea.")
     Memory.objects.filter(pk=tea.pk).update(joy=feeling.joy, aversion=feeling.aversion)
     show([tea], replies[0], is_flashback=is_flashback)
-    reinforce(replies[0].pk, mood, LATER)
+    count_uses(replies[0].pk, mood, LATER)
     then = feeling.stirred() if is_flashback else feeling.after(reaction_to(mood))
     assert row(tea)[2:] == pytest.approx((then.joy, then.aversion), abs=1e-6)
 
@@ -106,14 +106,14 @@ def test_it_is_one_query_for_one_and_for_many(
 ) -> None:
     show(say(mira, *(f"tea {n}" for n in range(40))), replies[0])
     with django_assert_num_queries(1):  # type: ignore[operator]
-        assert reinforce(replies[0].pk, 0.5, LATER) == 40
+        assert count_uses(replies[0].pk, 0.5, LATER) == 40
 
 
 def test_earlier_uses_are_read_in_the_same_query(
     mira: Companion, say: Say, replies: list[Reply], django_assert_num_queries: object
 ) -> None:
     show(say(mira, "tea", "more tea"), replies[0])
-    reinforce(replies[0].pk, 0.5, LATER)
+    count_uses(replies[0].pk, 0.5, LATER)
     with django_assert_num_queries(2):  # type: ignore[operator]
         assert recall(mira.pk, "tea?", 5, now=LATER + timedelta(days=1), zone=UTC)
 
@@ -125,7 +125,7 @@ def test_a_mood_that_is_none_changes_nothing(
     (tea,) = say(mira, "Tea.")
     show([tea], replies[0])
     with pytest.raises(ValueError, match="mood"):
-        reinforce(replies[0].pk, mood, LATER)
+        count_uses(replies[0].pk, mood, LATER)
     assert row(tea)[0] == 0
 
 

@@ -14,7 +14,7 @@ from memory.recall.traits import (
     sign_facts,
     terms,
 )
-from text.dates import days_named
+from text.dates import find_spans
 
 WHEN = datetime(2023, 5, 10, 12, tzinfo=UTC)  # a Wednesday
 
@@ -130,7 +130,7 @@ def test_terms_are_bounded() -> None:
 @pytest.mark.timeout(60)  # what took the square of its length would take hours
 def test_no_text_takes_long(text: str) -> None:
     terms(text, WHEN)
-    days_named(text[:32_000], WHEN)
+    find_spans(text[:32_000], WHEN)
     sign_facts(text[:32_000], WHEN)
 
 
@@ -147,11 +147,14 @@ def test_a_text_has_the_same_terms_at_any_time_but_for_days(text: str) -> None:
     assert set(terms(text)) <= set(terms(text, WHEN)) or "@" in "".join(terms(text, WHEN))
 
 
-@pytest.mark.parametrize("text", ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）"])
+@pytest.mark.parametrize(
+    "text",
+    ["Really?", "真的吗？", '"Really?"', "What? ", "（是吗？）", "Τι κάνεις;", "You quit?!", "Tea? 😊"],
+)
 def test_a_question_is_known_by_its_mark(text: str) -> None:
     assert is_question(text)
 
 
-@pytest.mark.parametrize("text", ["", "Really.", "Why? Because."])
+@pytest.mark.parametrize("text", ["", "Really.", "Why? Because.", "I moved to Porto ;)"])
 def test_what_ends_otherwise_is_no_question(text: str) -> None:
     assert not is_question(text)

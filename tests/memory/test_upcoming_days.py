@@ -4,13 +4,13 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from text.dates import days_ahead, days_told, render_age
+from text.dates import find_days, find_days_ahead, render_age
 
 MONDAY = date(2026, 5, 4)
 
 
 def read(text: str) -> list[str]:
-    return [f"{day:%Y-%m-%d}" for day in days_ahead(text, MONDAY)]
+    return [f"{day:%Y-%m-%d}" for day in find_days_ahead(text, MONDAY)]
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_several_days_come_in_their_order_and_once() -> None:
 
 
 def test_a_day_that_was_is_told_where_it_is_written_out() -> None:
-    assert days_told("Born on 3 May 1990", MONDAY) == [date(1990, 5, 3)]
-    assert days_told("She flew home on 25 December", MONDAY) == [date(2025, 12, 25)]
-    assert days_told("Born on 29 February", MONDAY) == [date(2027, 2, 28)]
+    assert find_days("Born on 3 May 1990", MONDAY) == [date(1990, 5, 3)]
+    assert find_days("She flew home on 25 December", MONDAY) == [date(2025, 12, 25)]
+    assert find_days("Born on 29 February", MONDAY) == [date(2027, 2, 28)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.branches.operations import part_from
+from companions.branches.operations import fork
 from companions.conversations.messages import open_session, say_all
 from companions.models import Companion, Message
 
@@ -91,7 +91,7 @@ def test_what_is_not_on_the_chosen_branch_has_no_place(
     at_home: Client, mira: Companion, tian: Companion, said: list[Message]
 ) -> None:
     path = f"/companions/{mira.pk}/"
-    part_from(mira, said[10].pk, timezone.now())
+    fork(mira, said[10].pk, timezone.now())
     for at in (said[80].pk, uuid4(), "x"):
         for query in (f"?at={at}", f"turns/?after={at}"):
             assert at_home.get(path + query).status_code == 404

@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from companions.conversations.revisions import GONE, NEW, SAME, Piece, compare
 from companions.memories.editing import write_revision
 from companions.models import Companion
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import Revision
 from memory.store import keep_fact, retract
 from tests.fixtures.turns import make_companion
@@ -50,7 +50,7 @@ def test_a_sentence_that_prompts_leave_out_says_so(at_home: Client, told: Told) 
     now, source = timezone.now(), told.message.pk
     exam = keep_fact(told.companion.pk, "Alice has an exam on Friday.", now, now, [source])
     sentences = [{"text": text, "sources": [str(source)]} for text in ("Has an exam on Friday.", "Sings.")]
-    revise(told.companion.pk, PROFILE, sentences, Revision.By.CLOSING, now)
+    add_revision(told.companion.pk, PROFILE, sentences, Revision.By.CLOSING, now)
     assert "No longer true" not in at_home.get(f"{told.path}profile/").content.decode()
     retract(exam, now + timedelta(days=7))
     page = at_home.get(f"{told.path}profile/").content.decode()
@@ -66,7 +66,7 @@ def test_each_sentence_shows_what_it_comes_from(
         {"text": "Has an <exam>.", "sources": [str(told.message.pk), str(told.answer.pk)]},
         {"text": "Likes tea.", "sources": []},
     ]
-    made = revise(told.companion.pk, about, sentences, Revision.By.CLOSING, timezone.now())
+    made = add_revision(told.companion.pk, about, sentences, Revision.By.CLOSING, timezone.now())
     Revision.objects.filter(pk=made.pk).update(is_stale=True)
     page = at_home.get(f"{told.path}{name}/").content.decode()
     for text in ("Has an &lt;exam&gt;.", "because you said on", "I have an exam on Friday"):
@@ -93,7 +93,7 @@ def test_it_is_written_and_changed_one_sentence_a_line(
 
 def test_a_sentence_that_stays_keeps_what_it_comes_from(at_home: Client, told: Told) -> None:
     sentences = [{"text": "Has an exam.", "sources": [str(told.message.pk)]}]
-    revise(told.companion.pk, PROFILE, sentences, Revision.By.CLOSING, timezone.now())
+    add_revision(told.companion.pk, PROFILE, sentences, Revision.By.CLOSING, timezone.now())
     at_home.post(f"{told.path}profile/edit/", sent("Has an exam.\nIs calm.", 1))
     newest = Revision.objects.of(told.companion.pk, PROFILE)[0]
     assert [one["sources"] for one in newest.sentences] == [[str(told.message.pk)], []]
@@ -198,7 +198,7 @@ def test_revisions_come_in_pages_and_cost_the_same(
 ) -> None:
     now = timezone.now()
     for n in range(45):
-        revise(
+        add_revision(
             mira.pk,
             PROFILE,
             [{"text": str(n), "sources": []}],

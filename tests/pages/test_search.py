@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.branches.operations import part_from
+from companions.branches.operations import fork
 from companions.conversations.editing import correct_message
 from companions.conversations.messages import open_session, say_all
 from companions.conversations.search import read_query
@@ -132,7 +132,7 @@ def test_only_ones_own_talk_on_the_chosen_branch_is_searched(
     at_home: Client, mira: Companion, tian: Companion, said: list[Message], say: Say
 ) -> None:
     say(tian)
-    part_from(mira, said[1].pk, timezone.now())
+    fork(mira, said[1].pk, timezone.now())
     found = at_home.get(f"/companions/{mira.pk}/search/?q=friday").context["found"]
     assert [message.pk for message, _ in found] == [said[0].pk]
 

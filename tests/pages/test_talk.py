@@ -10,7 +10,7 @@ from django.test import AsyncClient, Client
 from django.utils import timezone
 
 from accounts.models import User
-from companions.branches.operations import part_from
+from companions.branches.operations import fork
 from companions.conversations.markdown import as_html
 from companions.life.timers.timers import cancel, set_timer
 from companions.models import Closing, Companion, Message, Reply, Session, Timer
@@ -372,7 +372,7 @@ def test_talks_that_ended_by_themselves_have_their_titles_where_they_ended(
     assert "The &lt;trams&gt; 2" in at_home.get(path).content.decode()
     first = Message.objects.filter(companion=mira).order_by("said_at").first()
     assert first
-    part_from(mira, first.pk, now)  # from before it ended: there nothing has
+    fork(mira, first.pk, now)  # from before it ended: there nothing has
     assert 'class="talk-end"' not in at_home.get(path).content.decode()
     assert not Message.objects.filter(pk=said.pk).exists()
 

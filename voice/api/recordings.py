@@ -16,7 +16,6 @@ from companions.replies.turn import start_with
 from files.uploads import read_upload
 from jobs.background import in_thread
 from voice import hearing
-from voice.hearing import as_json
 from voice.models import Recording
 
 router = Router(tags=["voice"])
@@ -25,10 +24,7 @@ transcriptions = Router(tags=["voice"])
 
 SOUND = describe_form(
     ["file"],
-    file={
-        **FILE,
-        "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC; at most 20 MB and 5 minutes.",
-    },
+    file={**FILE, "description": "WebM, MP4, Ogg, WAV, MP3 or FLAC; at most 20 MB and 5 minutes."},
     language={"type": "string", "description": "The language spoken in it, such as `en`."},
 )
 
@@ -120,7 +116,7 @@ async def add_recording(request: SignedInRequest, companion_id: UUID) -> Status[
 def list_recordings(request: SignedInRequest, companion_id: UUID, query: PageQuery) -> Out:
     mine = Recording.objects.filter(companion=get_companion(request.user, companion_id))
     items, next_cursor = paginate(mine, "created_at", query)
-    return {"items": [as_json(recording) for recording in items], "next": next_cursor}
+    return {"items": [hearing.as_json(recording) for recording in items], "next": next_cursor}
 
 
 @router.get(
@@ -130,7 +126,7 @@ def list_recordings(request: SignedInRequest, companion_id: UUID, query: PageQue
     summary="Get a recording",
 )
 def get_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
-    return as_json(hearing.get_recording(request.user, companion_id, recording_id))
+    return hearing.as_json(hearing.get_recording(request.user, companion_id, recording_id))
 
 
 @router.patch(
@@ -143,7 +139,7 @@ def correct_recording(
     request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: RecordingPatch
 ) -> Out:
     recording = hearing.get_recording(request.user, companion_id, recording_id)
-    return as_json(hearing.correct_recording(recording, body.text, timezone.now()))
+    return hearing.as_json(hearing.correct_recording(recording, body.text, timezone.now()))
 
 
 @router.post(
@@ -154,7 +150,7 @@ def correct_recording(
 )
 async def transcribe_recording(request: SignedInRequest, companion_id: UUID, recording_id: UUID) -> Out:
     recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
-    return as_json(await hearing.transcribe_recording(recording, timezone.now))
+    return hearing.as_json(await hearing.transcribe_recording(recording, timezone.now))
 
 
 @router.post(

@@ -24,9 +24,7 @@ from voice.provider_calls import ConcurrencyLimit
 CONSENT = _("This is my own voice, or its owner has agreed that a companion speaks with it.")
 MIN_REFERENCE_SECONDS = 1.0
 LIMIT = ConcurrencyLimit(  # decoding may take a core and much memory
-    1,
-    "too_many_recordings",
-    _("Kith is still listening to your earlier recordings. Try again in a moment."),
+    1, "too_many_recordings", _("Kith is still listening to your earlier recordings. Try again in a moment.")
 )
 
 

@@ -32,9 +32,13 @@ LENGTH = re.compile(
     r"(?:in )?([0-9]+) ?(?:(?P<s>s|secs?|seconds?)|(?P<min>m|mins?|minutes?)|(?P<h>h|hours?)|(?P<d>d|days?))",
     re.IGNORECASE,
 )
-DAY_NAMES = [name.casefold() for name in day_name]
+WEEKDAYS = {name.casefold(): number for number, name in enumerate(day_name)} | {
+    f"{week}{sign}": number
+    for week in ("周", "星期")
+    for number, sign in zip((*range(7), 6), "一二三四五六日天", strict=True)
+}
 DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2}
-DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *DAY_NAMES])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"
+DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *WEEKDAYS])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"
 NUMERAL = "(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 TIME = (
     rf"(?:at )?(?P<part>早上|上午|中午|下午|晚上)?(?P<hour>[0-9]{{1,2}}|{NUMERAL}(?=点))"
@@ -48,12 +52,7 @@ NAMED = [
 REPEATED_DAYS = {  # as the last field of a cron
     **dict.fromkeys(("every day", "each day", "everyday", "daily", "每天", "每日"), "*"),
     **dict.fromkeys(("every weekday", "weekdays", "每个工作日", "工作日"), "1-5"),
-    **{f"every {name}": str(number) for number, name in enumerate(DAY_NAMES, start=1)},
-    **{
-        f"每{week}{sign}": str(number)
-        for week in ("周", "星期")
-        for number, sign in enumerate("一二三四五六日", start=1)
-    },
+    **{f"every {name}" if name.isascii() else f"每{name}": str(day + 1) for name, day in WEEKDAYS.items()},
 }
 REPEATED_DAY = f"(?P<days>{'|'.join(sorted(REPEATED_DAYS, key=len, reverse=True))})"
 REPEATED = [
@@ -197,8 +196,8 @@ def resolve_written(text: str, now: datetime) -> str:
     if day[:1].isdigit():
         return f"once:{day} {clock}"
     days = DAYS_ON.get(day, 0)
-    if day in DAY_NAMES:
-        days = (DAY_NAMES.index(day) - now.weekday()) % 7
+    if day in WEEKDAYS:
+        days = (WEEKDAYS[day] - now.weekday()) % 7
         if days == 0 and is_over:
             days = 7
     elif not day and is_over:

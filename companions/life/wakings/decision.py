@@ -21,9 +21,8 @@ from providers.chat.events import ToolCall
 from providers.chat.sampling import Sampling
 from providers.errors import ProviderUnavailable
 from providers.tokens import neutralise_messages
-from text.strings import shorten, storable
+from text.strings import storable
 
-MAX_THOUGHT_CHARACTERS = 4000
 MAX_EMOTIONS = 20
 
 
@@ -103,9 +102,7 @@ def _find_text_calls(context: WakingContext, text: str) -> list[ToolCall]:
 
 def _add_thoughts(context: WakingContext, *thoughts: str) -> None:
     """Add to the waking's thoughts in memory; they are saved with the next tool call or the answer."""
-    added = (without_tags(storable(thought)).strip() for thought in thoughts)
-    thought = "\n\n".join(filter(None, (context.waking.thought, *added)))
-    context.waking.thought = shorten(thought, MAX_THOUGHT_CHARACTERS)
+    context.waking.add_thoughts(*(without_tags(storable(thought)) for thought in thoughts))
 
 
 def _use_tool(context: WakingContext, call: ToolCall, refusal: str, round: int) -> None:

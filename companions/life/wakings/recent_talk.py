@@ -9,10 +9,10 @@ from django.db.models import Q
 
 from companions.life.eligibility import get_midnight
 from companions.models import Companion, Message
+from companions.prompting import budgets
 from companions.sessions.transcript import ASKS_TO_FORGET
 from memory.models import DiaryEntry
 from memory.models.diary_entry import NIGHT_ENDS
-from providers.selection import get_provider
 from providers.tokens import beginning, estimate
 from text.dates import name_day
 from text.strings import one_line, quoted
@@ -81,16 +81,14 @@ def load_recent_talk(
     if is_evening:
         midnight = get_midnight(now.astimezone(companion.user.zone) - NIGHT_ENDS)
         of_day = list(said.filter(said_at__gte=midnight)[:MAX_LINES])
-        entries = DiaryEntry.objects.filter(companion=companion, is_stale=False, ended_at__gte=midnight)
-        entries = entries.exclude(memory__is_private=True).exclude(memory__is_stale=True)
+        entries = DiaryEntry.objects.filter(companion=companion, ended_at__gte=midnight).visible_to_models()
         pages = list(entries.order_by("-ended_at")[:MAX_PAGES])[::-1]
         if of_day or pages:
-            shown = _take_newest(of_day, get_provider().context_tokens // LONG_SHARE)
+            shown = _take_newest(of_day, budgets.share(LONG_SHARE))
             return RecentTalk(shown, pages, day=midnight.date(), left_out=len(of_day) - len(shown))
     later = said.filter(said_at__gte=since).count() if since else 0
     last = list(said[: min(max(later, LAST_LINES), MAX_LINES)])
-    share = LONG_SHARE if since else LAST_SHARE
-    return RecentTalk(_take_newest(last, get_provider().context_tokens // share))
+    return RecentTalk(_take_newest(last, budgets.share(LONG_SHARE if since else LAST_SHARE)))
 
 
 def _take_newest(messages: Sequence[Message], tokens: int) -> list[Message]:

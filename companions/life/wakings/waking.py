@@ -170,10 +170,10 @@ def _drop_repetition(waking: Waking, reason: Reason) -> None:
 
 
 def _log_end(context: WakingContext, **fields: str) -> None:
-    log.info("waking_ended", **_name(context), **{name: str(value) for name, value in fields.items()})
+    log.info("waking_ended", **_identify(context), **{name: str(value) for name, value in fields.items()})
 
 
-def _name(context: WakingContext) -> dict[str, str]:
+def _identify(context: WakingContext) -> dict[str, str]:
     return {"waking_id": str(context.waking.pk), "companion_id": str(context.companion.pk)}
 
 
@@ -296,7 +296,7 @@ def _find_broken_rule(context: WakingContext, text: str) -> str:
     """Return the rule that the text breaks, or "". A broken rule is logged as a warning, without the words."""
     rule = check_outgoing(context.payer, text, is_asked_for=context.waking.is_asked_for)
     if rule:
-        log.warning("held_back", **_name(context), rule=rule)
+        log.warning("held_back", **_identify(context), rule=rule)
     return rule
 
 

@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 
 from accounts.limits.usage import NO_TOKENS, admit_work, charged, waits_until
 from accounts.models import ModelCall
-from companions.answers.cleaner import AnswerCleaner
-from companions.answers.emotion_tags import Felt
+from companions.answers.cleaner import clean_text
 from companions.answers.lines import Names
 from companions.errors import ModelChoiceError
 from companions.minds.choice import compute_sampling, get_mind
@@ -134,14 +133,14 @@ def _answer(
         provider, chosen = get_provider(model=model), compute_sampling(get_mind(companion))
         sampling = Sampling.for_talk([companion.user.name], chosen)
         answer = complete(provider, prompt.messages, sampling=sampling)
-    cleaner = AnswerCleaner(
+    text, felt = clean_text(
+        storable(answer.text),
         Names(companion.name, companion.user.name, companion.nickname),
-        tools=TOOLS,
+        TOOLS,
         keeps_directions=not companion.without_directions,
+        is_cut=answer.is_cut,
     )
-    parts = [*cleaner.take(storable(answer.text)), *cleaner.end(is_cut=answer.is_cut)]
-    text = "".join(part for part in parts if isinstance(part, str)).strip()
-    return text, [part.row() for part in parts if isinstance(part, Felt)]
+    return text.strip(), [emotion.row() for emotion in felt]
 
 
 def _note_failure(lease: Lease, code: str) -> None:

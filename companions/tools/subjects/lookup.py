@@ -18,7 +18,7 @@ from memory.models import DiaryEntry, Memory
 from memory.recall.candidates import MemoryFilter
 from memory.recall.origins import load_origins
 from memory.recall.recall import Found, search
-from text.dates import days_named
+from text.dates import find_spans
 
 MAX_FOUND = 20
 MAX_MESSAGES = 200  # read at once of a diary entry's session
@@ -45,12 +45,12 @@ def _read_day(given: object, info: ValidationInfo) -> object:
         return datetime.fromisoformat(given).date()
     now = info.context["now"].astimezone(info.context["user"].zone)
     today = now.date()
-    spans = days_named(given, now) or days_named(f"on {given}", now)
+    spans = find_spans(given, now) or find_spans(f"on {given}", now)
     spans = [span for span in spans if today - YEAR < span[0] <= today] or spans[-1:]
     refusal = f"{given!r} names no day, write it as {today}"
     if not spans:
         raise ValueError(refusal)
-    (first, first_end), (_, last) = min(spans), max(spans)
+    (first, first_end), (_last_begin, last) = min(spans), max(spans)
     if info.field_name == "day" and not first == first_end == last:
         raise ValueError(refusal)
     return last if info.field_name == "until" else first

@@ -20,8 +20,6 @@ from memory.models import Memory, Pursuit
 from memory.models.diary_entry import TITLE_CHARACTERS
 from text.strings import shorten
 
-MAX_THOUGHT_CHARACTERS = 4000  # of a whole waking
-
 
 def _write_enum(names: list[str]) -> WithJsonSchema:
     """Return a JSON schema of these values that takes a quarter of the tokens of the enum's own."""
@@ -42,9 +40,8 @@ class Think(Tool):
 
     def run(self, context: ToolContext, now: datetime) -> dict[str, Any]:
         """Add the text to the waking's thought, which the caller saves."""
-        if context.waking and self.text.strip():
-            thought = f"{context.waking.thought}\n\n{self.text.strip()}".strip()
-            context.waking.thought = shorten(thought, MAX_THOUGHT_CHARACTERS)
+        if context.waking:
+            context.waking.add_thoughts(self.text)
         return {"thought": True}
 
 

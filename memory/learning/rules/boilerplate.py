@@ -1,8 +1,7 @@
 """What models write in place of an answer, though in its form: a refusal of their own, or the request's words. Pure."""
 
 from memory.language import pattern_of
-from memory.learning.rules.evidence import squeeze
-from text.strings import folded
+from text.strings import folded, squeeze
 
 MAX_REFUSAL_CHARACTERS = 200  # a longer text that begins like a refusal may say something
 

@@ -1,6 +1,6 @@
 """Evidence: what stops an entry, whatever the model says, e.g. that no quote holds or that a line is an echo. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -14,8 +14,9 @@ from memory.learning.rules.sincerity import find_insincerity, find_sentence
 from memory.learning.rules.subjects import is_own, subject, tells_of_another, tells_the_same
 from memory.learning.talk import Line, Talk
 from memory.models import Memory
+from memory.recall.query import Names
 from memory.recall.traits import FIRST_PERSON, terms
-from text.strings import cut_sentences, folded, keep_letters
+from text.strings import cut_sentences, folded, keep_letters, squeeze
 
 # Words that introduce what somebody remembers ("I remember that you told me: “…") and tell nothing of it.
 LEADING_TERMS = frozenset(terms(" ".join(words_of("leads_in"))))
@@ -83,7 +84,7 @@ class Stopped:
 def find_support(
     learnt: Learnt,
     talk: Talk,
-    names: Mapping[str, str],
+    names: Names,
     known: Sequence[Memory] = (),
     word: str | None = None,
 ) -> Supported | Stopped:
@@ -106,9 +107,7 @@ def find_support(
     return replace(weighed, learnt=entry, is_read=word == YES)
 
 
-def weigh(
-    learnt: Learnt, talk: Talk, names: Mapping[str, str], known: Sequence[Memory]
-) -> Supported | Stopped:
+def weigh(learnt: Learnt, talk: Talk, names: Names, known: Sequence[Memory]) -> Supported | Stopped:
     """Return the entry with what holds of its sources and what rules doubt in it, or why it is stopped in any case.
 
     Reasons to stop it: no_such_line, secret, no_quote (none stands in its lines, and none of some length in others),
@@ -140,9 +139,7 @@ def weigh(
     return _judge(supported, talk, names, [memory.text for memory in known])
 
 
-def _judge(
-    entry: Supported, talk: Talk, names: Mapping[str, str], known: Sequence[str]
-) -> Supported | Stopped:
+def _judge(entry: Supported, talk: Talk, names: Names, known: Sequence[str]) -> Supported | Stopped:
     learnt, called = entry.learnt, list(names.values())
     if learnt.meant not in {"", "serious"}:
         return Stopped(learnt, learnt.meant)
@@ -208,12 +205,9 @@ def as_unsure(learnt: Learnt) -> Learnt:
 
 def is_assented(quotes: Sequence[Quote], talk: Talk) -> bool:
     """Return whether the user assents right after one of the quoted lines."""
-    for quote in quotes:
-        place = next(at for at, line in enumerate(talk.lines) if line.message_id == quote.line.message_id)
-        following = talk.lines[place + 1 : place + 2]
-        if following and following[0].speaker == "user" and ASSENTS.search(following[0].text):
-            return True
-    return False
+    numbers = talk.numbers_of(quote.line.message_id for quote in quotes)
+    following = talk.lines_of(number + 1 for number in numbers)
+    return any(line.speaker == "user" and ASSENTS.search(line.text) for line in following)
 
 
 def is_about_another(entry: Supported, talk: Talk, names: Collection[str]) -> bool:
@@ -256,11 +250,6 @@ def _find_misquoted(text: str, lines: Sequence[Line]) -> Quote | None:
             if held > most or (held == most and best is None):
                 most, best = held, Quote(line, sentence)
     return best
-
-
-def squeeze(text: str) -> str:
-    """Return the text with single blanks and plain apostrophes, since models vary these."""
-    return " ".join(text.replace("’", "'").split())
 
 
 def is_same_text(text: str, other: str) -> bool:

@@ -10,6 +10,7 @@ from memory.language import HAN, any_word_of, groups_of, pattern_of, words_of
 from memory.learning.answers import Sentence
 from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
+from memory.recall.query import Names
 from memory.recall.traits import FIGURE, FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
 from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
 from text.strings import folded, has_words
@@ -106,11 +107,11 @@ def measure_novelty(text: str, said: str) -> float:
     return len(new) / max(1, len(told))
 
 
-def grounded(
+def select_grounded(
     sentences: Sequence[Sentence],
     talk: Talk,
     earlier: Sequence[Mapping[str, Any]],
-    names: Mapping[str, str],
+    names: Names,
     known: Sequence[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the sentences that are grounded, as {"text", "sources": ids of messages}, each text once.
@@ -153,7 +154,7 @@ def follows_from(
     is_named = all(_is_said(name, whole) or _is_evident(name, whole) for name in names_in(text))
     beside = "\n".join(known)
     small = CAPITAL.sub(lambda match: match[0].lower(), text)  # so that only its numbers and days are checked
-    return is_named and stands_on(small, near, beside, names)
+    return is_named and is_grounded(small, near, beside, names)
 
 
 def near_lines(lines: Sequence[Line], talk: Talk, reach: int = NEAR_LINES) -> list[Line]:
@@ -163,7 +164,7 @@ def near_lines(lines: Sequence[Line], talk: Talk, reach: int = NEAR_LINES) -> li
     return [line for at, line in enumerate(talk.lines) if any(abs(at - place) <= reach for place in places)]
 
 
-def stands_on(text: str, lines: Sequence[Line], kept: str, names: Collection[str]) -> bool:
+def is_grounded(text: str, lines: Sequence[Line], kept: str, names: Collection[str]) -> bool:
     """Return whether each name, number and day of the text occurs in these lines or follows from them, or occurs in the
     sentence that it keeps (`kept`) or in the names. False if the text has a secret, or neither letters nor digits.
     """

@@ -11,7 +11,8 @@ import regex
 from memory.language import pattern_of
 from memory.learning.rules.subjects import subject
 from memory.learning.talk import Line, Talk
-from text.strings import cut_sentences, folded, split_sentences
+from memory.recall.traits import is_question
+from text.strings import cut_sentences, folded, split_sentences, squeeze
 
 MIN_SHARED = 2  # terms that a text shares with a line of which it tells
 NEXT_LINES = 3  # next lines of the same speaker, in which a line may be taken back
@@ -24,7 +25,6 @@ TELLS_BY_ASKING, CORRECTS = pattern_of("tells_by_asking"), pattern_of("corrects"
 ASKS_TO_FORGET, HOLDS_ON = pattern_of("asks_to_forget"), pattern_of("asks_to_keep")
 QUOTATION = regex.compile('[“「『"]([^“”「」『』"]{2,})[”」』"]')
 ENDS_THERE = regex.compile(r"\s*(?:$|\p{P})")
-QUESTION_MARKS = ("?", "？")
 
 
 def find_insincerity(text: str, line: Line, talk: Talk, entry: str, names: Collection[str]) -> str:
@@ -48,7 +48,7 @@ def find_insincerity(text: str, line: Line, talk: Talk, entry: str, names: Colle
 
 def find_sentence(quote: str, text: str) -> str:
     """Return the sentences of the text that hold the quote, or the whole text if none does."""
-    plain = " ".join(text.replace("’", "'").split())
+    plain = squeeze(text)
     at = plain.find(quote)
     if at < 0 or not quote:
         return plain
@@ -72,8 +72,7 @@ def _read_sentence(sentence: str, quote: str, whole: str) -> str:
         return "quotation"
     if REQUESTS.search(sentence):
         return "request"
-    is_asked = sentence.rstrip().rstrip("\"'”’」』)）").endswith(QUESTION_MARKS)
-    if is_asked and not TELLS_BY_ASKING.search(sentence):
+    if is_question(sentence) and not TELLS_BY_ASKING.search(sentence):
         return "question"
     return ""
 

@@ -8,7 +8,7 @@ import regex
 from memory.language import any_word_of, groups_of, pattern_of, words_of
 from memory.recall.query import without_names
 from memory.recall.traits import FIRST_PERSON, STOP_CHARACTERS, sign_facts, terms
-from text.dates import days_told
+from text.dates import find_days
 from text.strings import folded
 
 KIN = groups_of("kin")
@@ -27,6 +27,7 @@ THIRD_PERSON, OF_THEIRS = pattern_of("third_person"), pattern_of("of_theirs")
 FIRST_NAME = regex.compile(r"(\p{Lu}[\p{Ll}\p{M}]+)(?:'s)?\s")
 NAME = regex.compile(r"(?<!^)\b\p{Lu}\p{L}+")
 WORD = regex.compile(r"\p{Han}+|[\p{L}\p{N}]+")
+LETTER = regex.compile(r"[\p{Latin}\p{Cyrillic}\p{Greek}]")  # of scripts with spaces between words
 MIN_SHARED, MIN_SHARE = 2, 1 / 2
 
 
@@ -77,8 +78,16 @@ def is_same_subject(
 def is_own(text: str, companion: str) -> bool:
     """Return whether a text tells of the companion: it begins with "I", or with the companion's name."""
     plain = folded(text).lstrip("“”\"'「『 ")
-    name = folded(companion)
-    return bool(BEGINS_IN_FIRST_PERSON.match(plain)) or bool(name and plain.startswith(name))
+    return bool(BEGINS_IN_FIRST_PERSON.match(plain)) or _find_rest(plain, companion) is not None
+
+
+def _find_rest(plain: str, name: str) -> str | None:
+    """Return what follows the name at the beginning of a folded text; None if that begins otherwise, also with a longer
+    name: "Samantha" is not Sam.
+    """
+    called = folded(name)
+    rest = plain.removeprefix(called)
+    return rest if called and plain.startswith(called) and not LETTER.match(rest) else None
 
 
 def tells_of_another(
@@ -109,11 +118,8 @@ def tells_of_another(
 
 def _is_about_one_of(text: str, names: Collection[str]) -> bool:
     """Return whether the text begins with one of the names, and not with something of theirs ("Ann's …")."""
-    plain = folded(text)
-    return any(
-        name and plain.startswith(folded(name)) and not OF_THEIRS.match(plain[len(folded(name)) :])
-        for name in names
-    )
+    rests = (_find_rest(folded(text), name) for name in names)
+    return any(rest is not None and not OF_THEIRS.match(rest) for rest in rests)
 
 
 def may_be_about_the_same(new: str, known: str, names: Collection[str]) -> bool:
@@ -156,7 +162,7 @@ def names_no_other_day(new: str, at: datetime, known: str, known_at: datetime) -
     """Return whether the known text names every day that the new one does. If both name dates to come or in full, these
     are compared: "on Thursday", said on a Tuesday, is "tomorrow", said on Wednesday.
     """
-    ahead, known_ahead = days_told(new, at.date()), days_told(known, known_at.date())
+    ahead, known_ahead = find_days(new, at.date()), find_days(known, known_at.date())
     if ahead and known_ahead:
         return set(ahead) <= set(known_ahead)
     return sign_facts(new, at).days <= sign_facts(known, known_at).days

@@ -1,6 +1,5 @@
 """Subscribing a person's browser to notifications: once each, and for no other person of the same browser."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 
@@ -21,7 +20,6 @@ from providers.http.guarded_http import OutboundError, require_public
 MAX_DEVICES = 20  # per person
 ENDPOINT_CHARACTERS = 2000
 CONFLICT = 409
-Require = Callable[[str], None]
 
 
 class PushError(RefusedError):
@@ -38,9 +36,7 @@ def get_public_key() -> str | None:
     return derive_public_key(settings.VAPID_KEY) if is_configured() else None
 
 
-def subscribe(
-    user: User, address: Address, browser: str, now: datetime, *, require: Require = require_public
-) -> Subscription:
+def subscribe(user: User, address: Address, browser: str, now: datetime) -> Subscription:
     """Create or update the browser's subscription and return it. Raise PushError if it is refused.
 
     The same address stops notifying other users, who have signed out of that browser by now.
@@ -55,7 +51,7 @@ def subscribe(
     if len(address.endpoint) > ENDPOINT_CHARACTERS or not address.endpoint.isascii():
         raise PushError("bad_address", bad_address)
     try:
-        require(address.endpoint)
+        require_public(address.endpoint)
     except OutboundError as error:
         # One code for both, or anybody could ask which names Kith's own network knows.
         code = "not_public" if error.code == "no_such_host" else error.code

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 from PIL import Image
 
 from accounts.models import User
-from companions.branches.operations import choose, part_from, say_anew
+from companions.branches.operations import choose, fork, say_anew
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
 from companions.life.timers import timers
@@ -39,7 +39,7 @@ from files.models import StoredFile
 from files.pictures import Drawn
 from memory.core_memory import set_slot, write_block
 from memory.learning.diary import ClosedSession, Written, keep_entry
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import (
     Change,
     Consolidation,
@@ -113,7 +113,7 @@ def live_fully(user: User, now: datetime = NOON) -> Companion:
     retract(fact, later(), replaced_by=other)
     grow(companion, second, other, later())
     # Another branch from the first answer, with a mind of its own.
-    part_from(companion, first.pk, later(), "without coffee")
+    fork(companion, first.pk, later(), "without coffee")
     talk(companion, "cocoa", later())
     set_slot(companion.pk, "drink", "cocoa", by=By.COMPANION, now=later())
     keep_fact(companion.pk, "Alice drinks cocoa.", later(), now)
@@ -127,7 +127,7 @@ def live_fully(user: User, now: datetime = NOON) -> Companion:
 def grow(companion: Companion, message: Message, fact: Memory, now: datetime) -> None:
     """What comes of talks: written down, felt, pursued, done by night; all of it known on one branch."""
     sentences = [{"text": "We spoke of coffee.", "sources": [str(message.pk)]}]
-    revise(companion.pk, Revision.About.USER_PROFILE, sentences, Revision.By.CLOSING, now)
+    add_revision(companion.pk, Revision.About.USER_PROFILE, sentences, Revision.By.CLOSING, now)
     revise_state(companion.pk, "Awake.", CALM, by=InnerState.By.REFLECTION, now=now)
     InnerState.objects.filter(companion=companion).update(seen=[message.pk])
     written = Written(

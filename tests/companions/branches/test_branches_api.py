@@ -142,7 +142,7 @@ def test_what_is_deleted_comes_back_on_no_branch(mira: Companion) -> None:
     told = answered(mira, f"My word is {MARKER}.", "I see.").message
     answered(mira, "And tea.", "Tea.")
     keep_fact(mira.pk, f"Alice opens it with {MARKER}.", now, now, [told.pk])
-    operations.part_from(mira, told.pk, now)
+    operations.fork(mira, told.pk, now)
     assert MARKER not in str(list(Memory.objects.learnt().values_list("text", flat=True)))
     assert tables_with(MARKER)
     delete_message(told, now)
@@ -160,7 +160,7 @@ def test_what_a_person_writes_holds_on_every_branch(as_alice: Api, mira: Compani
     assert as_alice.call("PATCH", f"{path}/memories/{learnt.pk}", {"is_pinned": True}).status_code == 200
     as_alice.post(f"{path}/memories", {"text": "Alice likes numbers."})
     assert as_alice.call("PUT", f"{path}/slots/tea", {"text": "white"}).status_code == 200
-    operations.part_from(mira, first.message_id, now)
+    operations.fork(mira, first.message_id, now)
     assert mira.slots.get().text == "white"
     facts = set(Memory.objects.of(mira.pk).learnt().values_list("text", flat=True))
     assert facts == {"Alice counts.", "Alice likes numbers."}
@@ -190,7 +190,7 @@ def test_what_is_said_on_one_branch_alone_is_found_at_once(
     left = Message.objects.filter(companion=mira).exclude(pk__in=[shared.message_id, shared.answer_id])
     ids = set(left.values_list("pk", flat=True))
     assert shared.answer_id
-    operations.part_from(mira, shared.answer_id, now)
+    operations.fork(mira, shared.answer_id, now)
     branch = Branch.objects.get(companion=mira, left_at__isnull=False)
     with django_assert_num_queries(1):
         assert set(operations.find_own_messages(branch)) == ids
@@ -202,7 +202,7 @@ def test_what_sleeps_is_not_imported_again(mira: Companion) -> None:
     first = answered(mira, "One.", "First.")
     second = start(mira, "Two.", "two", now)
     Reply.objects.filter(pk=second.reply.pk).update(state=Reply.State.DONE)
-    operations.part_from(mira, first.message_id, now)
+    operations.fork(mira, first.message_id, now)
     import_log(mira, [Line(role="user", text="Two.", at=now, client_id="two")], now)
     assert Message.everywhere.filter(client_id="two").count() == 1
 
@@ -213,7 +213,7 @@ def test_a_talk_that_was_to_end_goes_on_where_another_branch_is_chosen(mira: Com
     first = answered(mira, "One.", "First.")
     answered(mira, "Two.", "Second.")
     job = close(mira, now)
-    operations.part_from(mira, first.message_id, now)
+    operations.fork(mira, first.message_id, now)
     assert not Closing.objects.exists()
     job.refresh_from_db()
     assert job.error == "branch_changed"
@@ -226,7 +226,7 @@ def test_a_chosen_branch_of_a_talk_without_an_end_is_listed(as_alice: Api, mira:
     lines = [Line(role="user", text="One.", at=now), Line(role="assistant", text="Two.", at=now)]
     import_log(mira, lines, now)
     first = Message.objects.get(companion=mira, text="One.")
-    operations.part_from(mira, first.pk, now)
+    operations.fork(mira, first.pk, now)
     Conversation.objects.filter(companion=mira).update(head=None)
     chosen = [one["last"] for one in branches(as_alice, mira) if one["is_chosen"]]
     assert chosen == ["One."]

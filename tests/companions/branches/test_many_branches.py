@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from companions.branches.operations import MAX_BRANCHES, choose, delete, part_from
+from companions.branches.operations import MAX_BRANCHES, choose, delete, fork
 from companions.deletion import delete_message
 from companions.errors import BranchError
 from companions.models import Branch, Companion, Conversation, Message
@@ -24,7 +24,7 @@ def test_ten_thousand_branches(
 ) -> None:
     first, second, third, _fourth = say(mira, "One.", "Two.", "Three.", "Four.", at=NOW)
     set_slot(mira.pk, "tea", "green", by=By.COMPANION, now=NOW)
-    part_from(mira, first.pk, NOW)
+    fork(mira, first.pk, NOW)
     there = Branch.objects.get(companion=mira, left_at=NOW)
     Branch.objects.bulk_create(
         Branch(
@@ -36,7 +36,7 @@ def test_ten_thousand_branches(
         for number in range(MAX_BRANCHES - 2)
     )
     with pytest.raises(BranchError) as refused:
-        part_from(mira, third.pk, NOW)
+        fork(mira, third.pk, NOW)
     assert refused.value.code == "too_many_branches"
     assert "10,000" in str(refused.value.detail)
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from companions.branches.operations import choose, delete, part_from, say_anew
+from companions.branches.operations import choose, delete, fork, say_anew
 from companions.deletion import delete_message
 from companions.models import Branch, Companion, Conversation, JournalEntry, Message, Reply, Waking
 from companions.replies import actions
@@ -55,7 +55,7 @@ def part(companion: Companion, message: Message) -> tuple[Branch, Branch]:
     """Part from it; return the branch that is left, and the one that is chosen now."""
     had = set(Branch.objects.values_list("pk", flat=True))
     was = Conversation.objects.get(companion=companion).branch
-    part_from(companion, message.pk, NOW)
+    fork(companion, message.pk, NOW)
     here = chosen(companion)
     return was or Branch.objects.exclude(pk__in=had).exclude(pk=here.pk).get(), here
 

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 )
 
 from accounts.models import User
-from companions.branches.operations import choose, choose_alternative, delete, part_from, say_anew
+from companions.branches.operations import choose, choose_alternative, delete, fork, say_anew
 from companions.life.inner_state import CALM
 from companions.life.inner_state import revise as revise_state
 from companions.life.timers import timers
@@ -40,7 +40,7 @@ from companions.replies.lifecycle import hold_reply, process_name, start
 from database.journal import everywhere
 from memory.core_memory import delete_slot, set_slot
 from memory.learning.diary import ClosedSession, Written, keep_entry
-from memory.learning.revisions import current, revise
+from memory.learning.revisions import add_revision, load_current
 from memory.models import DiaryEntry, Memory, Revision, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact, retract
@@ -152,7 +152,7 @@ class Branching(RuleBasedStateMachine):
     def known(self) -> World:
         facts = Memory.objects.of(self.companion.pk).open().learnt()
         state = InnerState.objects.filter(companion=self.companion).order_by("-number").first()
-        profile = current(self.companion.pk, Revision.About.USER_PROFILE)
+        profile = load_current(self.companion.pk, Revision.About.USER_PROFILE)
         return World(
             facts=set(facts.values_list("text", flat=True)),
             slots=dict(Slot.objects.filter(companion=self.companion).values_list("name", "text")),
@@ -299,7 +299,7 @@ class Branching(RuleBasedStateMachine):
     @rule(number=st.integers(0, 1000))
     def part(self, number: int) -> None:
         self.word("")
-        part_from(self.companion, target := self.pick(self.parents, number), self.now)
+        fork(self.companion, target := self.pick(self.parents, number), self.now)
         self.go(target)
 
     @precondition(lambda self: Branch.objects.filter(companion=self.companion).exists())
@@ -389,7 +389,7 @@ class Branching(RuleBasedStateMachine):
     def understand(self) -> None:
         self.write(("profile", "", text := self.word("profile")))
         about = Revision.About.USER_PROFILE
-        revise(self.companion.pk, about, [{"text": text, "sources": []}], Revision.By.CLOSING, self.now)
+        add_revision(self.companion.pk, about, [{"text": text, "sources": []}], Revision.By.CLOSING, self.now)
 
     @precondition(lambda self: self.head)
     @rule()

@@ -4,12 +4,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from companions.branches.operations import choose, choose_alternative, part_from
+from companions.branches.operations import choose, choose_alternative, fork
 from companions.models import Branch, Companion, Conversation, Message, Session
 from companions.models.companion import hold
 from database.journal import made_after
 from memory.core_memory import set_slot
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import Memory, Revision, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -34,12 +34,12 @@ def test_what_was_learnt_on_one_branch_is_not_known_on_another(mira: Companion) 
     say(mira, "It is called Zip.", "Zip!", at=NOW + timedelta(minutes=5))
     keep_fact(mira.pk, "The cat is called Zip.", NOW, NOW)
     set_slot(mira.pk, "cat", "Zip", by=By.COMPANION, now=NOW)
-    revise(
+    add_revision(
         mira.pk, Revision.About.USER_PROFILE, [{"text": "Has Zip.", "sources": []}], Revision.By.CLOSING, NOW
     )
     with_zip = known(mira)
 
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     assert known(mira) == {"I have a cat.", "What is it called?", "Ana has a cat."}
     assert slots(mira) == {"cat": "nameless"}
     assert not Revision.objects.exists()
@@ -62,7 +62,7 @@ def test_to_part_within_a_closed_session_opens_it_again(mira: Companion) -> None
     say(mira, "Back again.", "Hello.", at=NOW + timedelta(hours=9))
     assert Session.objects.filter(companion=mira).count() == 2
 
-    part_from(mira, said[1].pk, NOW)
+    fork(mira, said[1].pk, NOW)
     [session] = Session.objects.filter(companion=mira)
     assert (session.ended_at, session.title) == (None, "")
     assert list(session.messages.order_by("said_at")) == said[:2]
@@ -83,7 +83,7 @@ def test_messages_are_learnt_from_where_that_was_done(mira: Companion) -> None:
         Message.objects.filter(pk__in=[first.pk, second.pk, third.pk]).update(is_learnt=True)
         # Of two changes of one row the last holds.
         Message.objects.filter(pk=first.pk).update(is_learnt=False)
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     assert learnt() == set()
     choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)
     assert learnt() == {"Two.", "Three."}
@@ -97,7 +97,7 @@ def test_messages_move_to_another_session_where_that_was_done(mira: Companion) -
         later = Session.objects.create(companion=mira, conversation=mira.conversation, started_at=NOW)
         Message.objects.filter(pk=second.pk).update(session=later)
 
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     second.refresh_from_db()
     assert second.session == was
     choose(Branch.objects.get(companion=mira, left_at__isnull=False), NOW)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from companions.branches.operations import choose, part_from
+from companions.branches.operations import choose, fork
 from companions.deletion.deletion import remove
 from companions.models import Branch, Companion, LoreFiring, Message
 from companions.replies import actions
@@ -216,7 +216,7 @@ def test_what_was_called_before_counts_on_its_own_branch(alice: User) -> None:
     assert again.dropped == {"ONCE": "dont_activate_after_match", "COOL": "cooldown"}
     assert ("KEEP" in again.text, "ONCE" in again.text, "COOL" in again.text) == (True, False, False)
 
-    part_from(mira, start.pk, NOW)
+    fork(mira, start.pk, NOW)
     assert ask(mira, "And?").placed == {}
     assert ask(mira, "The dragon.").placed == ALL
     there = Branch.objects.get(companion=mira, left_at__isnull=False)

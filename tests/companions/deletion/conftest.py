@@ -12,7 +12,7 @@ from accounts.models import User
 from companions.models import Closing, Companion, Message, Session
 from memory.core_memory import append_to_block, set_slot, write_block
 from memory.learning.diary import ClosedSession, Written, keep_session
-from memory.learning.revisions import revise
+from memory.learning.revisions import add_revision
 from memory.models import Change, Consolidation, DiaryEntry, Memory, Revision
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -77,7 +77,7 @@ def diary(
 
 
 def profile(companion: Companion, *sentences: Told, about: str = "user_profile") -> Revision:
-    return revise(companion.pk, about, sentences, Revision.By.CLOSING, NOW)
+    return add_revision(companion.pk, about, sentences, Revision.By.CLOSING, NOW)
 
 
 @pytest.fixture

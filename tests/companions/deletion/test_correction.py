@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from accounts.models import ModelCall
-from companions.branches.operations import choose, part_from
+from companions.branches.operations import choose, fork
 from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
 from companions.models import Branch, Companion, Message, Prompt, Reply, Session
 from memory.core_memory import append_to_block, set_slot, write_block
-from memory.learning.revisions import current
+from memory.learning.revisions import load_current
 from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
 from memory.models.core_memory import By
 from memory.store import keep_fact
@@ -124,13 +124,13 @@ def test_the_profile_says_what_a_corrected_memory_says(mira: Companion, said: li
     set_slot(mira.pk, "locker", f"It is {MARKER}", by=By.COMPANION, now=NOW, source_ids=[said[0].pk])
     correct_memory(fact, "Alice opens her locker with a key.", NOW)
 
-    sentences = current(mira.pk, Revision.About.USER_PROFILE).sentences  # type: ignore[union-attr]
+    sentences = load_current(mira.pk, Revision.About.USER_PROFILE).sentences  # type: ignore[union-attr]
     assert [sentence["text"] for sentence in sentences] == [
         "Alice opens her locker with a key.",
         "Alice likes tea.",
     ]
     assert sentences[0]["sources"] == [str(said[0].pk)]
-    assert [one["text"] for one in current(mira.pk, Revision.About.SELF_CONCEPT).sentences] == [  # type: ignore[union-attr]
+    assert [one["text"] for one in load_current(mira.pk, Revision.About.SELF_CONCEPT).sentences] == [  # type: ignore[union-attr]
         "Alice likes tea."
     ]
     assert not Slot.objects.filter(companion=mira).exists()
@@ -145,7 +145,7 @@ def test_a_memory_that_says_more_changes_nothing_else(mira: Companion, said: lis
     fact = learnt(mira, f"Alice opens her locker with {MARKER}.", [(said[0], MARKER)])
     revision = profile(mira, told(f"A locker, {MARKER}.", said[0]))
     correct_memory(fact, f"Alice opens her locker with {MARKER} and a key.", NOW)
-    assert current(mira.pk, Revision.About.USER_PROFILE) == revision
+    assert load_current(mira.pk, Revision.About.USER_PROFILE) == revision
 
 
 CAT, DOG = "Ana has a cat called Tom.", "Ana has a dog called Tom."
@@ -196,7 +196,7 @@ def test_what_is_no_fact_that_holds_corrects_nothing_but_itself(
     revision = profile(mira, told("She has a cat.", said[0]))
     correct_memory(memory, DOG, NOW)
     assert Memory.everywhere.get(pk=memory.pk).text == DOG
-    assert current(mira.pk, Revision.About.USER_PROFILE) == revision
+    assert load_current(mira.pk, Revision.About.USER_PROFILE) == revision
 
 
 def test_a_sentence_that_other_messages_are_behind_keeps_what_it_tells(
@@ -205,7 +205,7 @@ def test_a_sentence_that_other_messages_are_behind_keeps_what_it_tells(
     memory = learnt(mira, CAT, [(said[0], "locker")])
     revision = profile(mira, told("She is a nurse and has a cat.", said[0], said[2]))
     correct_memory(memory, DOG, NOW)
-    assert current(mira.pk, Revision.About.USER_PROFILE) == revision
+    assert load_current(mira.pk, Revision.About.USER_PROFILE) == revision
 
 
 def test_a_correction_leaves_other_branches_their_own(as_alice: Api, mira: Companion) -> None:
@@ -219,7 +219,7 @@ def test_a_correction_leaves_other_branches_their_own(as_alice: Api, mira: Compa
     profile(mira, told("She has a cat.", first), told("A neighbour has a cat, too.", third))
     set_slot(mira.pk, "pet", "a cat", by=By.COMPANION, now=NOW, source_ids=[third.pk])
 
-    part_from(mira, second.pk, NOW)
+    fork(mira, second.pk, NOW)
     there = Branch.objects.get(companion=mira, left_at=NOW)
     [secret] = say(mira, "I stole a bicycle.", at=NOW + 2 * HOUR)
     profile(mira, told("She has a cat.", first), told("She stole a bicycle.", secret))
@@ -230,7 +230,7 @@ def test_a_correction_leaves_other_branches_their_own(as_alice: Api, mira: Compa
         as_alice.call("PATCH", f"/companions/{mira.pk}/memories/{memory.pk}", {"text": DOG}).status_code
         == 200
     )
-    assert [one["text"] for one in current(mira.pk, "user_profile").sentences] == [  # type: ignore[union-attr]
+    assert [one["text"] for one in load_current(mira.pk, "user_profile").sentences] == [  # type: ignore[union-attr]
         DOG,
         "She stole a bicycle.",
     ]
@@ -240,7 +240,7 @@ def test_a_correction_leaves_other_branches_their_own(as_alice: Api, mira: Compa
     choose(there, NOW)
     assert Memory.objects.get(pk=memory.pk).text == DOG
     assert DiaryEntry.objects.get(companion=mira).summary == "We met a cat on a wall."
-    assert [one["text"] for one in current(mira.pk, "user_profile").sentences] == [  # type: ignore[union-attr]
+    assert [one["text"] for one in load_current(mira.pk, "user_profile").sentences] == [  # type: ignore[union-attr]
         "She has a cat.",
         "A neighbour has a cat, too.",
     ]

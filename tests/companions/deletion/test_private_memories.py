@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import User
-from companions.branches.operations import choose, part_from
+from companions.branches.operations import choose, fork
 from companions.memories.editing import set_private
 from companions.models import Branch, Companion, Message
 from jobs.background import in_thread
@@ -66,7 +66,7 @@ def test_what_was_drawn_from_it_on_another_branch_is_private_there_too(
     mira: Companion, said: list[Message]
 ) -> None:
     there = learnt(mira, f"Alice opens it with {MARKER}.", [(said[0], SECRET)])
-    part_from(mira, said[1].pk, NOW)
+    fork(mira, said[1].pk, NOW)
     make_private(Memory.objects.get(message=said[0]))
     choose(Branch.objects.get(companion=mira, left_at=NOW), NOW)
     there.refresh_from_db()

@@ -123,6 +123,8 @@ def test_what_cannot_be_set_is_refused_with_its_reason(text: str, code: str | No
         ("2026-11-22T09:05:00", "once:2026-11-22 09:05"),
         ("明天7:30", "once:2026-11-22 07:30"),
         ("后天下午3点", "once:2026-11-23 15:00"),
+        ("周五晚上8点", "once:2026-11-27 20:00"),
+        ("星期天10:00", "once:2026-11-22 10:00"),
     ],
 )
 def test_a_day_that_is_named_is_the_next_to_come(text: str, canonical: str) -> None:

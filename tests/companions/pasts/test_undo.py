@@ -10,7 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from bench.common.past_files import chatgpt
-from companions.branches.operations import choose, part_from
+from companions.branches.operations import choose, fork
 from companions.deletion.repetition import delete_again
 from companions.models import Branch, Companion, Conversation, Message, PastImport, Session
 from companions.models.companion import hold
@@ -123,7 +123,7 @@ def test_what_each_branch_knew_before_an_import_is_still_its_own_when_that_is_un
     first, *_ = say(mira, "Tea?", "Tea.", "The green one with honey.", at=THEN - timedelta(days=9))
     embed_waiting(mira.pk)
     set_slot(mira.pk, "tea", "green with honey", by=By.COMPANION, now=NOW)
-    part_from(mira, first.pk, NOW)
+    fork(mira, first.pk, NOW)
     there = Branch.objects.get(companion=mira, left_at__isnull=False)
     here = Branch.objects.exclude(pk=there.pk).get(companion=mira)
     say(mira, "The black one with lemon.", "As you like.", at=THEN - timedelta(days=8))
@@ -154,7 +154,7 @@ def test_what_rests_on_an_import_comes_back_on_no_branch(mira: Companion) -> Non
     # In words that are left.
     set_slot(mira.pk, "what", "bread", by=By.COMPANION, now=NOW, source_ids=[source.pk])
     set_slot(mira.pk, "dog", MARKER, by=By.COMPANION, now=NOW)  # nothing says where it comes from
-    part_from(mira, first.pk, NOW)
+    fork(mira, first.pk, NOW)
     there = Branch.objects.filter(companion=mira, left_at__isnull=False).latest("made_at")
     undo.begin_undo(past, NOW)
     undo.run(past.pk, clock_at(NOW))
@@ -203,7 +203,7 @@ def test_an_undoing_that_is_asked_for_as_the_import_ends_is_not_lost(mira: Compa
 
 def test_the_chosen_branch_stays_although_it_ended_with_the_import(mira: Companion) -> None:
     first, *_ = say(mira, "I bake bread.", "With rye?", at=THEN - timedelta(days=9))
-    part_from(mira, first.pk, NOW, "without rye")
+    fork(mira, first.pk, NOW, "without rye")
     chosen = Conversation.objects.get(companion=mira).branch
     past = imported(mira, FILE, NOW)
     assert chosen is not None

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.learning.answers import Sentence
-from memory.learning.rules.grounding import grounded, is_made_up, names_in, numbers_in
+from memory.learning.rules.grounding import is_made_up, names_in, numbers_in, select_grounded
 from memory.learning.talk import Line, Talk
 
 AT = datetime(2023, 5, 2, 9, tzinfo=UTC)
@@ -32,7 +32,7 @@ def kept(
     text: str, *sources: int, keeps: int | None = None, earlier: list[dict[str, object]] | None = None
 ) -> bool:
     one = Sentence(text=text, sources=list(sources), keeps=keeps)
-    return bool(grounded([one], TALK, earlier or [], NAMES))
+    return bool(select_grounded([one], TALK, earlier or [], NAMES))
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ EARLIER: list[dict[str, object]] = [{"text": "Emily knows Paul from 1999.", "sou
 
 def test_what_is_kept_of_an_earlier_revision_brings_its_names_and_sources() -> None:
     one = Sentence(text="Emily, who knows Paul since 1999, has 3 cats.", sources=[1], keeps=1)
-    assert grounded([one], TALK, EARLIER, NAMES) == [{"text": one.text, "sources": ["a", "b", IDS[0]]}]
+    assert select_grounded([one], TALK, EARLIER, NAMES) == [{"text": one.text, "sources": ["a", "b", IDS[0]]}]
     assert not kept("Emily knows Paul since 1999.", 1, earlier=EARLIER)
     assert not kept("Emily knows Peter since 1999.", 1, keeps=1, earlier=EARLIER)
     assert not kept("Emily knows Paul since 1999.", 1, keeps=2, earlier=EARLIER)
@@ -102,7 +102,7 @@ def test_what_was_written_by_hand_stays_as_it_was() -> None:
 
 def test_the_same_sentence_stands_once_and_knows_its_messages() -> None:
     twice = [Sentence(text="Rui cooked.", sources=[1, 1, 77]), Sentence(text="rui cooked.", sources=[1])]
-    assert grounded(twice, TALK, [], NAMES) == [{"text": "Rui cooked.", "sources": [IDS[0]]}]
+    assert select_grounded(twice, TALK, [], NAMES) == [{"text": "Rui cooked.", "sources": [IDS[0]]}]
 
 
 def test_names_and_numbers_are_read() -> None:
@@ -123,21 +123,23 @@ def test_a_numeral_too_great_to_be_written_in_digits_stands_for_itself() -> None
     assert numbers_in(f"{great}, {endless}") == {str(9 * 10**152), endless}
     asked = [Sentence(text=f"她数到{endless[:390]}。", sources=[1])]
     for said, is_told in ((endless, False), (endless[:390], True)):
-        assert bool(grounded(asked, Talk([line(1, f"我数到{said}。")]), [], NAMES)) is is_told
+        assert bool(select_grounded(asked, Talk([line(1, f"我数到{said}。")]), [], NAMES)) is is_told
 
 
 @given(st.text(max_size=100), st.lists(st.integers(), max_size=5), st.none() | st.integers())
 def test_any_sentence_can_be_looked_at(text: str, sources: list[int], keeps: int | None) -> None:
     one = Sentence.model_construct(text=text, sources=sources, keeps=keeps)
-    assert all(set(found["sources"]) <= {*IDS, "a", "b"} for found in grounded([one], TALK, EARLIER, NAMES))
+    assert all(
+        set(found["sources"]) <= {*IDS, "a", "b"} for found in select_grounded([one], TALK, EARLIER, NAMES)
+    )
 
 
 def test_a_secret_is_taken_out_of_a_sentence_and_one_that_is_all_secret_left_out() -> None:
     talk = Talk([line(1, "My password is Zebra-42, and I have a cat.")])
     asked = [Sentence(text=text, sources=[1]) for text in ("She has a cat and zebra-42.", "Zebra-42")]
-    assert [one["text"] for one in grounded(asked, talk, [], NAMES)] == ["She has a cat and …."]
+    assert [one["text"] for one in select_grounded(asked, talk, [], NAMES)] == ["She has a cat and …."]
     by_hand = [{"text": "My password is Zebra-42.", "sources": []}]
-    assert grounded([Sentence(text=by_hand[0]["text"], keeps=1)], talk, by_hand, NAMES) == by_hand
+    assert select_grounded([Sentence(text=by_hand[0]["text"], keeps=1)], talk, by_hand, NAMES) == by_hand
 
 
 @pytest.mark.parametrize(

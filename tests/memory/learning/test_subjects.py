@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.learning.rules.evidence import Supported, find_support, is_echo, squeeze
-from memory.learning.rules.subjects import denies, is_same_subject, tells_the_same
+from memory.learning.rules.evidence import Supported, find_support, is_echo
+from memory.learning.rules.subjects import denies, is_own, is_same_subject, tells_the_same
 from memory.learning.talk import Line, Talk
 from tests.memory.conftest import DAY
 from tests.memory.learning.conftest import NAMES, learnt
+from text.strings import squeeze
 
 CALLED = ["Alice", "Mira", "小爱"]
 
@@ -36,6 +37,20 @@ CALLED = ["Alice", "Mira", "小爱"]
 )
 def test_what_is_about_the_same(known: str, new: str, is_same: bool) -> None:
     assert is_same_subject(new, [], known, [], CALLED, DAY) is is_same
+
+
+@pytest.mark.parametrize(
+    ("text", "companion", "is_of_companion"),
+    [
+        ("Sam likes the sea.", "Sam", True),
+        ("小雨喜欢海。", "小雨", True),
+        ("Samantha likes the sea.", "Sam", False),
+    ],
+)
+def test_a_name_that_begins_with_the_companions_is_anothers(
+    text: str, companion: str, is_of_companion: bool
+) -> None:
+    assert is_own(text, companion) is is_of_companion
 
 
 def test_quotes_tell_the_subject_too() -> None:
