@@ -77,9 +77,9 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime) -> int:
     with preferring(document.companion.preference):
         limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
         pages = choose_fitting(waiting, *limits)
-        with charged(payer, ModelCall.Purpose.GISTS) as charge:
+        with charged(payer, ModelCall.Purpose.GISTS) as calls:
             answer = structured.ask("gists", render_request(document.title, pages, *limits), Gists)
-    call = charge.calls[-1].pk if charge.calls else None
+    call = calls[-1].pk if calls else None
     gists = {gist.number: gist.gist for gist in answer.gists if not is_boilerplate(gist.gist, SYSTEM)}
     kept = _keep(document, pages, gists, call, now)
     if kept == 0:

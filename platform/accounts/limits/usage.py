@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from uuid import UUID
@@ -155,13 +155,6 @@ class Payer:
     reply_id: UUID | None = None
 
 
-@dataclass(slots=True)
-class Charge:
-    """The rows of the model calls within a block of `charged`, empty until the block has ended."""
-
-    calls: list[ModelCall] = field(default_factory=list)
-
-
 Call = TypeVar("Call", ModelCall, SoundCall)
 Report = Callable[[Sequence[ModelCall]], object]
 _report: ContextVar[Report | None] = ContextVar("report", default=None)
@@ -180,24 +173,24 @@ def reporting(report: Report) -> Iterator[None]:
 @contextmanager
 def charged(
     payer: Payer | None, purpose: ModelCall.Purpose, clock: Callable[[], datetime] = timezone.now
-) -> Iterator[Charge]:
+) -> Iterator[list[ModelCall]]:
     """Write a ModelCall for each metered call within the block, even if the block fails; without a payer, write none.
 
-    The yielded charge holds the rows after the block. Errors are also noted in the rows of the providers.
+    The yielded list holds the rows once the block has ended. Errors are also noted in the rows of the providers.
     """
-    began_at, charge = clock(), Charge()
+    began_at = clock()
+    rows: list[ModelCall] = []
     with metered() as calls:
         try:
-            yield charge
+            yield rows
         finally:
             if payer and calls:
-                rows = [_build_call(payer, purpose, call, began_at) for call in calls]
-                charge.calls = _save_calls(rows)
+                rows += _save_calls([_build_call(payer, purpose, call, began_at) for call in calls])
                 # A comparison keeps its answers itself, and deleting it is to delete them.
                 if purpose != ModelCall.Purpose.COMPARISON and any(call.sent for call in calls):
-                    _keep_words(charge.calls, calls)
+                    _keep_words(rows, calls)
                 if report := _report.get():
-                    report(charge.calls)
+                    report(rows)
             for call in calls:
                 if call.error:
                     user_id = payer.user_id if payer else None
