@@ -25,7 +25,7 @@ from providers.failures import note_failure
 from providers.tokens import Metered, metered
 from text.strings import storable
 
-NO_TOKENS = "no_tokens_left"
+NO_TOKENS_LEFT = "no_tokens_left"
 MINUTE_SECONDS = 60
 LOADED_WITHIN = timedelta(hours=1)  # before a call begins, what it shows is loaded, and some of it embedded
 
@@ -44,12 +44,12 @@ class Allowance:
         return max(0, self.tokens_per_day - self.tokens_today)
 
 
-def allowance(user: User, now: datetime) -> Allowance:
+def load_allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query).
 
     Calls of the person's own providers are not counted: the person pays for these.
     """
-    began_at, ends_at = local_day(user, now)
+    began_at, ends_at = find_local_day(user, now)
     tokens = user.tokens_per_day
     calls = ModelCall.objects.owned_by(user).filter(started_at__gte=began_at).exclude(provider=OWN)
     today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
@@ -64,7 +64,7 @@ def allowance(user: User, now: datetime) -> Allowance:
 def has_tokens_left(user_id: int, now: datetime) -> bool:
     """Return whether the user has tokens left today; False if the account is gone."""
     user = User.objects.filter(pk=user_id).first()
-    return user is not None and allowance(user, now).tokens_left > 0
+    return user is not None and load_allowance(user, now).tokens_left > 0
 
 
 def _messages_per_minute(user: User) -> int:
@@ -72,7 +72,7 @@ def _messages_per_minute(user: User) -> int:
     return settings.MESSAGES_PER_MINUTE if own is None else own
 
 
-def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
+def find_local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
     """Return the start and end in UTC of the person's local day at `now`, 23 to 25 hours apart when clocks change."""
     today = now.astimezone(user.zone).date()
     midnights = (datetime.combine(day, time.min, user.zone) for day in (today, today + timedelta(days=1)))
@@ -92,19 +92,19 @@ def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = Fal
         detail = _("That was a lot at once. Wait a minute, then continue; nothing is lost.")
         raise GateError("too_many_messages", detail, MINUTE_SECONDS)
     if not is_own:
-        _require_tokens(allowance(user, now), now)
+        _require_tokens(load_allowance(user, now), now)
 
 
 def admit_work(user: User, what: str, now: datetime) -> None:
     """Raise GateError if the person uses `what` too often (`admit_to`), or if the day's tokens are used up."""
     admit_to(user, what, now)
-    _require_tokens(allowance(user, now), now)
+    _require_tokens(load_allowance(user, now), now)
 
 
 def _require_tokens(allowed: Allowance, now: datetime) -> None:
     if allowed.tokens_left == 0:
         detail = _("Today's allowance is used up. You get a new one at midnight.")
-        raise GateError(NO_TOKENS, detail, _seconds_until(allowed.resets_at, now))
+        raise GateError(NO_TOKENS_LEFT, detail, _seconds_until(allowed.resets_at, now))
 
 
 def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> datetime | None:
@@ -112,14 +112,14 @@ def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> dat
 
     Half of each day's tokens is reserved for talk; work that `is_asked_for` by the person may spend all that is left.
     """
-    allowed = allowance(user, now)
+    allowed = load_allowance(user, now)
     least = 1 if is_asked_for else max(1, (allowed.tokens_per_day + 1) // 2)
     return None if allowed.tokens_left >= least else allowed.resets_at
 
 
 def admit_speech(user: User, characters: int, now: datetime) -> None:
     """Raise GateError `no_speech_left` if speaking so many characters would exceed the day's limit."""
-    began_at, ends_at = local_day(user, now)
+    began_at, ends_at = find_local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["characters"] + characters > settings.SPEECH_CHARACTERS_PER_DAY:
         detail = _(
@@ -130,7 +130,7 @@ def admit_speech(user: User, characters: int, now: datetime) -> None:
 
 def admit_hearing(user: User, seconds: float, now: datetime) -> None:
     """Raise GateError `no_hearing_left` if transcribing so many seconds would exceed the day's limit."""
-    began_at, ends_at = local_day(user, now)
+    began_at, ends_at = find_local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["seconds_heard"] + seconds > settings.HEARING_SECONDS_PER_DAY:
         detail = _(

@@ -25,7 +25,7 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts import signup
 from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, GateError, InvitationError
-from accounts.limits.usage import allowance
+from accounts.limits.usage import load_allowance
 from accounts.models import AccountDeletion, Token, User
 from accounts.pages.forms import DeletionForm, ProfileForm, TokenForm
 from accounts.pages.own_models import has_page
@@ -141,7 +141,7 @@ def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -
         "token_form": TokenForm(),
         "deletion_form": DeletionForm(request.user),
         "tokens": Token.objects.owned_by(request.user).live(),
-        "allowance": allowance(request.user, timezone.now()),
+        "allowance": load_allowance(request.user, timezone.now()),
         "has_own_models": has_page(request.user),
         "now": timezone.now(),
         "time_zones": list_choices(),
