@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 from pydantic import BaseModel
 
-from accounts.limits.usage import Payer, load_allowance, charged
+from accounts.limits.usage import Payer, charged, load_allowance
 from accounts.models import ModelCall, User
 from companions.errors import MindError
 from companions.events import describe_failure

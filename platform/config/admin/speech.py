@@ -22,7 +22,7 @@ from jobs.background import release_connections
 from providers import speech, transcription
 from providers.errors import ProviderError
 from providers.http.clients import run_in_background
-from providers.sound import GENERATED, SoundError, mp3, read_isolated, wav
+from providers.sound import GENERATED, SoundError, encode_mp3, encode_wav, read_isolated
 from providers.speech import SpeechRequest, get_engine, get_engine_name
 
 T = TypeVar("T")
@@ -79,7 +79,7 @@ def sound_desk(request: HttpRequest) -> HttpResponse:
     if engine:
         speech_rows += [(_("where"), engine.place), (_("model"), engine.model)]
     if transcription.is_offered():
-        heard_rows = [(_("where"), transcription.place()), (_("model"), transcription.model())]
+        heard_rows = [(_("where"), transcription.get_place()), (_("model"), transcription.get_model())]
     context = {
         **admin.site.each_context(request),
         "title": _("Speaking and hearing"),
@@ -107,14 +107,14 @@ def _say(user: User, outcome: Outcome, *, text: str, voice: str) -> None:
     wanted = SpeechRequest(text, voice, language=user.language or "")
     place, model = (engine.place, engine.model) if engine else ("", "")
     sound = _note(user, Capability.SPEECH, speech.synthesise(wanted), place, model, characters=len(text))
-    outcome.src = f"data:audio/mpeg;base64,{b64encode(mp3(sound, GENERATED)).decode()}"
+    outcome.src = f"data:audio/mpeg;base64,{b64encode(encode_mp3(sound, GENERATED)).decode()}"
     outcome.seconds = sound.seconds
 
 
 def _hear(user: User, outcome: Outcome, *, file: Any) -> None:
     sound = read_isolated(file.read(), settings.AUDIO_SECONDS)
-    heard = transcription.transcribe(wav(sound), language=user.language or "")
-    place, model = transcription.place(), transcription.model()
+    heard = transcription.transcribe(encode_wav(sound), language=user.language or "")
+    place, model = transcription.get_place(), transcription.get_model()
     outcome.text = _note(user, Capability.TRANSCRIPTION, heard, place, model, seconds=sound.seconds).text
     outcome.seconds = sound.seconds
 
