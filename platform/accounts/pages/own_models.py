@@ -108,14 +108,14 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         return not self.errors
 
 
-def has_page(user: User) -> bool:
+def has_own_models_page(user: User) -> bool:
     """Return whether the operator allows own models, or the person has some from when they did."""
     return bool(settings.OWN_PROVIDERS_EACH) or OwnProvider.objects.owned_by(user).exists()
 
 
 def render_page(request: SignedInRequest, form: OwnProviderForm, status: int = 200) -> HttpResponse:
     """Return the page with the person's providers and a form, which edits one of them or adds a new one."""
-    if not has_page(request.user):
+    if not has_own_models_page(request.user):
         raise Http404
     rows = list(OwnProvider.objects.owned_by(request.user))
     context = {
@@ -155,7 +155,7 @@ def edit_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
 
 
 def _save(request: SignedInRequest, form: OwnProviderForm) -> HttpResponse:
-    if not has_page(request.user):
+    if not has_own_models_page(request.user):
         raise Http404
     admit_to(request.user, "own_models", timezone.now())
     if not form.is_valid() or not form.save_for(request.user):

@@ -25,7 +25,7 @@ from companions.models import (
     Timer,
     Waking,
 )
-from config.health import checks
+from config.health import run_checks
 from memory.admin.spaces import alarms
 from memory.models import Consolidation
 from providers.selection import get_provider
@@ -113,7 +113,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     A number is included only if the operator may see the rows that it counts.
     """
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    health, may = async_to_sync(checks)(), request.user.has_perm
+    health, may = async_to_sync(run_checks)(), request.user.has_perm
     return context | {
         "numbers": list(count_today(may, midnight)),
         "replies": count_replies(midnight) if may("companions.view_reply") else [],
