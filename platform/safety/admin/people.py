@@ -29,8 +29,8 @@ from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones, signed_out_elsewhere
 from providers.models import OwnProvider
 from safety import operators
-from safety.admin.columns import code_column, code_filter
-from safety.admin.private import PrivateAdmin, link, moment, number
+from safety.admin.columns import code_column, code_filter, link, moment, number
+from safety.admin.private import PrivateAdmin
 from safety.audit import record
 from safety.models import AuditEntry, OperatorAccess
 

@@ -40,7 +40,7 @@ from providers.selection import (
     is_sound_set_by_environment,
     read_active,
 )
-from safety.admin.private import moment
+from safety.admin.columns import moment
 from safety.audit import record
 from safety.models import AuditEntry
 from safety.provider_usage import load_last_day, load_last_month
