@@ -1,7 +1,7 @@
 """The operators' page "Which model?", which finds chat models, tries them, and puts one in force."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from accounts.models import User
 from config.admin.downloads import describe_downloads
 from config.admin.embedder import describe_embedding
 from config.admin.engines import RIGHTS, FileForm, describe_engines, find_files
@@ -38,7 +37,7 @@ from providers.failures import classify
 from providers.http.clients import run_in_background
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
 from providers.selection import Capability, choose_chat, get_provider, is_set_by_environment
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 MAX_IN_SELECT = 50  # if there are more models, their names are typed instead
@@ -182,7 +181,7 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
             row = choose_chat(
                 name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
             )
-            record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
+            record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, row.pk)
         run_in_background(note_answer(describe(row)))  # closes its breaker, should it have failed before
     except ValidationError as error:
         form.add_error(None, error.messages)

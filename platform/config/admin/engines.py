@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import psutil
 from django import forms
@@ -29,7 +29,7 @@ from providers.engine.registry import Health, read_health, read_running
 from providers.engine.rows import count_context
 from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
 from providers.selection import choose_chat, follow_change, is_set_by_environment
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 RIGHTS = ("providers.add_provider", "providers.change_provider")  # choosing a model may add a provider
@@ -220,7 +220,7 @@ def use_file(request: HttpRequest) -> HttpResponse:
             require_chat(model)
             room = _measure_room_alone()
             plan = plan_engine(model, room, **form.get_plan_wishes())
-            _tell(request, model, _put_in_force(cast(User, request.user), model, plan, room))
+            _tell(request, model, _put_in_force(get_operator(request), model, plan, room))
     return redirect("admin:mind")
 
 
@@ -278,7 +278,7 @@ def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
     require_right(request)
     with transaction.atomic():
         row = get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id)
-        stop(cast(User, request.user), row)
+        stop(get_operator(request), row)
     messages.success(request, _("%(model)s was stopped.") % {"model": row.model})
     return redirect("admin:mind")
 

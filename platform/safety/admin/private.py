@@ -33,7 +33,7 @@ from accounts.models import User
 from database.queries import lift_statement_timeout
 from safety.admin.columns import describe_name, link
 from safety.admin.reason import ask_for_reason, find_reason
-from safety.audit import record, record_search
+from safety.audit import get_operator, record, record_search
 from safety.descriptions import link_to, render_data
 from safety.models import AuditEntry
 from text.strings import one_line
@@ -135,7 +135,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def _record_look(
         self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None, owner_id: int | None
     ) -> None:
-        operator = cast(User, request.user)
+        operator = get_operator(request)
         asked = [
             f"{name}={value}"
             for name, values in request.GET.lists()
@@ -303,7 +303,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             lift_statement_timeout()
             owner_id = self.owner_of(obj.pk)
             why = find_reason(request, owner_id)
-            record(cast(User, request.user), AuditEntry.Deed.DELETED, self.model, obj.pk, owner_id, why)
+            record(get_operator(request), AuditEntry.Deed.DELETED, self.model, obj.pk, owner_id, why)
             self.erase(obj, timezone.now())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

@@ -20,7 +20,6 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from accounts.admin import DeletesEach, PlainLookups
-from accounts.models import User
 from jobs.background import release_connections
 from providers.admission import note_answer
 from providers.chat_provider import ChatProvider, describe
@@ -41,7 +40,7 @@ from providers.selection import (
     read_active,
 )
 from safety.admin.columns import moment
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 from safety.provider_usage import load_last_day, load_last_month
 
@@ -188,13 +187,13 @@ class ProviderAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc
         if ASKED_ANEW & set(form.changed_data):
             obj.last_error, obj.last_error_at = "", None
         super().save_model(request, obj, form, change)
-        record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, obj.pk)
+        record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, obj.pk)
         transaction.on_commit(partial(close_breaker, describe(obj)))
         follow_change()
 
     @transaction.atomic
     def delete_model(self, request: HttpRequest, obj: Provider) -> None:
-        record(cast(User, request.user), AuditEntry.Deed.DELETED, Provider, obj.pk)
+        record(get_operator(request), AuditEntry.Deed.DELETED, Provider, obj.pk)
         super().delete_model(request, obj)
         follow_change()
 
