@@ -13,7 +13,7 @@ from providers.chat_provider import describe
 from providers.models import Provider
 
 SHOWN_HOURS, SHOWN_DAYS = 24, 30
-FAILED = ("unavailable", "refused")
+FAILED_OUTCOMES = ("unavailable", "refused")  # of calls of models and of sound
 
 
 class Percentile(Aggregate):
@@ -63,7 +63,7 @@ def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]
         .values_list("model", "provider")
         .annotate(
             requests=Count("pk"),
-            failures=Count("pk", filter=Q(outcome__in=FAILED)),
+            failures=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
             sent=Sum("prompt_tokens"),
             received=Sum("completion_tokens"),
         )
@@ -85,13 +85,13 @@ def load_last_day(row: Provider, now: datetime) -> list[Hour]:
         provider=describe(row).base_url, model=row.model, started_at__gte=now - timedelta(hours=SHOWN_HOURS)
     )
     tokens = {"sent": Sum("prompt_tokens"), "received": Sum("completion_tokens")}
-    answered = ~Q(outcome__in=FAILED)
+    answered = ~Q(outcome__in=FAILED_OUTCOMES)
     hours = (
         calls.annotate(hour=TruncHour("started_at"))
         .values("hour")
         .annotate(
             requests=Count("pk"),
-            failures=Count("pk", filter=Q(outcome__in=FAILED)),
+            failures=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
             median=Percentile("milliseconds", 0.5, filter=answered),
             slow=Percentile("milliseconds", 0.95, filter=answered),
             **({} if is_sound else tokens),

@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -17,9 +17,8 @@ from django.views.decorators.http import require_POST
 
 from config.admin.downloads import describe_downloads
 from config.admin.embedder import describe_embedding
-from config.admin.engines import RIGHTS, FileForm, describe_engines, find_files
+from config.admin.engines import FileForm, describe_engines, find_files, require_right, warn_unused
 from jobs.background import release_connections
-from providers.admission import note_answer
 from providers.chat_provider import describe
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import (
@@ -37,13 +36,14 @@ from providers.failures import classify
 from providers.http.clients import run_in_background
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
 from providers.selection import Capability, choose_chat, get_provider, is_set_by_environment
+from safety.admin.providers import close_breaker
 from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 MAX_IN_SELECT = 50  # if there are more models, their names are typed instead
 
 
-class MindForm(forms.Form):
+class ChatModelForm(forms.Form):
     """A chat server (a known service or an address), its API key, and a model on it."""
 
     service = forms.ChoiceField(label=_("Service"), required=False)
@@ -98,11 +98,10 @@ class Outcome:
 
 
 @sensitive_post_parameters("api_key")
-def mind_desk(request: HttpRequest) -> HttpResponse:
+def show_models(request: HttpRequest) -> HttpResponse:
     """Show the page; a POST first does what its `deed` names: list, try or use."""
-    if not request.user.has_perms(RIGHTS):
-        raise PermissionDenied
-    form, outcome = MindForm(request.POST or None), None
+    require_right(request)
+    form, outcome = ChatModelForm(request.POST or None), None
     release_connections()  # servers may take minutes to answer
     match request.POST.get("deed"):
         case "list" if form.is_valid():
@@ -137,8 +136,7 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
 @require_POST
 def try_engine(request: HttpRequest, id: int) -> HttpResponse:
     """Try the model of one of Kith's own engines; return the fragment with the result."""
-    if not request.user.has_perms(RIGHTS):
-        raise PermissionDenied
+    require_right(request)
     provider = describe(
         get_object_or_404(
             Provider.objects.exclude(engine_file="").exclude(capability=Capability.EMBEDDING), pk=id
@@ -168,7 +166,7 @@ def _try(base_url: str, key: str, model: str) -> Outcome:
         return Outcome(trouble=str(classify(error).label), said=error.said)
 
 
-def _use(request: HttpRequest, form: MindForm) -> bool:
+def _use(request: HttpRequest, form: ChatModelForm) -> bool:
     """Put the model in force; return False, with an error in the form, if a value is invalid."""
     fields = form.cleaned_data
     base_url, key, model = fields["base_url"], fields["api_key"], fields["model"]
@@ -182,15 +180,12 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
                 name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
             )
             record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, row.pk)
-        run_in_background(note_answer(describe(row)))  # closes its breaker, should it have failed before
+        close_breaker(describe(row))
     except ValidationError as error:
         form.add_error(None, error.messages)
         return False
     if is_set_by_environment():
-        messages.warning(
-            request,
-            _("%(model)s is saved, but not in use: the environment sets another model.") % {"model": model},
-        )
+        warn_unused(request, model)
     elif trouble := _find_trouble(base_url, key):
         text = _("%(model)s is in use from now on, but may not answer: %(trouble)s")
         messages.warning(request, text % {"model": model, "trouble": trouble})

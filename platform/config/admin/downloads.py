@@ -62,7 +62,7 @@ def describe_downloads() -> dict[str, Any]:
     }
 
 
-def download_desk(request: HttpRequest) -> HttpResponse:
+def show_downloads(request: HttpRequest) -> HttpResponse:
     """Show the list of downloads; a POST first does what its `deed` names: fetch, pause, resume, accept or remove."""
     if not request.user.has_perm("providers.change_provider"):
         raise PermissionDenied

@@ -200,6 +200,12 @@ def read_form(request: HttpRequest) -> FileForm | None:
     return form if form.is_valid() else None
 
 
+def warn_unused(request: HttpRequest, model: str) -> None:
+    """Tell the operator that the model is saved, but that the environment sets another one."""
+    text = _("%(model)s is saved, but not in use: the environment sets another model.")
+    messages.warning(request, text % {"model": model})
+
+
 @contextmanager
 def telling_faults(request: HttpRequest) -> Iterator[None]:
     """Tell the operator what is wrong with the model file, or with its values, if the block raises it."""
@@ -247,13 +253,11 @@ def _put_in_force(user: User, model: ModelFile, plan: EnginePlan, room_bytes: in
 
 
 def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> None:
-    values = {"model": model.path.stem}
     if is_set_by_environment():
-        messages.warning(
-            request, _("%(model)s is saved, but not in use: the environment sets another model.") % values
-        )
+        warn_unused(request, model.path.stem)
     else:
-        messages.success(request, _("%(model)s will answer as soon as it is loaded.") % values)
+        text = _("%(model)s will answer as soon as it is loaded.")
+        messages.success(request, text % {"model": model.path.stem})
     for other in stopped:
         messages.warning(
             request,

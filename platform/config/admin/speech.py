@@ -29,14 +29,14 @@ T = TypeVar("T")
 Capability = SoundCall.Capability
 
 
-class Sentence(forms.Form):
+class SentenceForm(forms.Form):
     """A sentence to speak, and the voice to speak it with."""
 
     text = forms.CharField(label=_("Sentence"), max_length=500)
     voice = forms.CharField(label=_("Voice"), max_length=200, required=False)
 
 
-class Recorded(forms.Form):
+class RecordingForm(forms.Form):
     """A recording to transcribe."""
 
     file = forms.FileField(label=_("A recording"))
@@ -61,13 +61,15 @@ class Outcome:
     error: str = ""
 
 
-def sound_desk(request: HttpRequest) -> HttpResponse:
+def show_sound(request: HttpRequest) -> HttpResponse:
     """Show the page; a POST first tries what its `deed` names: say, hear or voices."""
     if not request.user.has_perm("accounts.view_soundcall"):
         raise PermissionDenied
     user, deed, outcome = cast(User, request.user), request.POST.get("deed", ""), None
-    sentence = Sentence(request.POST if deed == "say" else None, initial={"text": _("Hello, I can speak.")})
-    recorded = Recorded(*((request.POST, request.FILES) if deed == "hear" else ()))
+    sentence = SentenceForm(
+        request.POST if deed == "say" else None, initial={"text": _("Hello, I can speak.")}
+    )
+    recorded = RecordingForm(*((request.POST, request.FILES) if deed == "hear" else ()))
     if deed == "say" and sentence.is_valid():
         outcome = _try(deed, partial(_say, user, **sentence.cleaned_data))
     elif deed == "hear" and recorded.is_valid():
