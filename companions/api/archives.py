@@ -8,7 +8,7 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import check_key, make_once
+from accounts.idempotency import check_key, create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.companions import COMPANION
@@ -60,7 +60,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
         return upload.pk
 
     try:
-        made_id, _ = make_once(request.user, "import_archive", key, digest, make)
+        made_id, _ = create_once(request.user, "import_archive", key, digest, make)
     finally:
         uploads.drop_unused(upload.pk)  # if the request was a repeat, or the restore could not begin
     return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))

@@ -14,7 +14,7 @@ KEY_LIFETIME = timedelta(hours=24)
 MAX_KEY_CHARACTERS = 200
 
 
-def make_once(
+def create_once(
     user: User, operation: str, key: str | None, body: bytes | str, make: Callable[[], UUID]
 ) -> tuple[UUID, bool]:
     """Return the id of the row that `make` created, and True if it was created now; without a key it always is.

@@ -267,17 +267,10 @@ def choose_chat(
     An existing row with this address and model is updated; it keeps its key, context and slots unless others are given.
     A provider that Kith's own engine runs has an `engine_file` and an empty `base_url`.
     """
-    Provider(name=name, base_url=base_url, model=model, engine_file=engine_file).clean_fields()
-    row: Provider = Provider.objects.get_or_create(
-        capability=Capability.CHAT,
-        base_url=base_url,
-        model=model,
-        defaults={"name": name, "engine_file": engine_file},
-    )[0]
-    row.name = name
+    row = _get_or_create_row(Capability.CHAT, name, base_url, model, engine_file)
     row.context_tokens = context_tokens or row.context_tokens
     row.slots = row.slots if slots is None else slots
-    row.engine_file, row.threads = engine_file, threads
+    row.threads = threads
     if api_key:
         row.api_key = api_key
     _put_first(row)
@@ -287,17 +280,25 @@ def choose_chat(
 @transaction.atomic
 def choose_embedder_file(name: str, model: str, engine_file: str) -> Provider:
     """Make this model file the first embedding provider, and return its row. Raise as `choose_chat` does."""
-    Provider(name=name, model=model, engine_file=engine_file).clean_fields()
+    row = _get_or_create_row(Capability.EMBEDDING, name, "", model, engine_file)
+    _put_first(row)
+    return row
+
+
+def _get_or_create_row(
+    capability: Capability, name: str, base_url: str, model: str, engine_file: str
+) -> Provider:
+    """Return the row without prefixes of this address and model, with this name and file."""
+    Provider(name=name, base_url=base_url, model=model, engine_file=engine_file).clean_fields()
     row: Provider = Provider.objects.get_or_create(
-        capability=Capability.EMBEDDING,
-        base_url="",
+        capability=capability,
+        base_url=base_url,
         model=model,
         query_prefix="",
         document_prefix="",
         defaults={"name": name, "engine_file": engine_file},
     )[0]
     row.name, row.engine_file = name, engine_file
-    _put_first(row)
     return row
 
 

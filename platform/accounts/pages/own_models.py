@@ -30,7 +30,7 @@ from providers.http.guarded_http import OutboundError, require_public
 from providers.models import OwnProvider, is_same_server, validate_key
 from providers.selection import follow_own_change
 
-UNPROCESSABLE = 422
+UNPROCESSABLE = 422  # the status of a form with errors
 MAX_SHOWN_CHARACTERS = 300
 TRIAL_TIMEOUT_SECONDS = 20.0
 ASKED_ANEW = {"base_url", "model", "api_key"}  # a change of one of these clears the last error

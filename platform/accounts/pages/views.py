@@ -28,12 +28,10 @@ from accounts.errors import AccountExistsError, GateError, InvitationError
 from accounts.limits.usage import load_allowance
 from accounts.models import AccountDeletion, Token, User
 from accounts.pages.forms import DeletionForm, ProfileForm, TokenForm
-from accounts.pages.own_models import has_own_models_page
+from accounts.pages.own_models import UNPROCESSABLE, has_own_models_page
 from accounts.time_zones import list_choices
 from database.queries import lift_statement_timeout
 from text.strings import storable
-
-UNPROCESSABLE = 422
 
 
 class SignupView(allauth.SignupView):  # type: ignore[misc]
