@@ -15,7 +15,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts.limits.admission import places
+from accounts.limits.places import places
 from accounts.models import ModelCall
 from companions import tools
 from companions.answers.cleaner import AnswerCleaner, Cut, Part

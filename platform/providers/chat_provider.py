@@ -63,7 +63,7 @@ class ChatProvider:
         return self.api_key
 
 
-def describe(row: Provider) -> ChatProvider:
+def build_provider(row: Provider) -> ChatProvider:
     """Return how the row's provider is asked. For Kith's own engine, address and key are those of the present run."""
     most = int(settings.EMBEDDING.get("max_tokens", 0)) if row.is_embedder else settings.CONTEXT_TOKENS
     key = _open_key(row)
@@ -92,7 +92,7 @@ def describe(row: Provider) -> ChatProvider:
     )
 
 
-def describe_own(row: OwnProvider) -> ChatProvider:
+def build_own_provider(row: OwnProvider) -> ChatProvider:
     """Return how a person's own provider is asked: by at most OWN_SLOTS of the worker's calls at once."""
     key = _open_key(row)
     return ChatProvider(

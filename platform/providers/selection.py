@@ -23,7 +23,7 @@ from django.db import connection, transaction
 from django.db.models import Min
 
 from database.queries import DATABASE_UNAVAILABLE
-from providers.chat_provider import OWN, ChatProvider, count_slots, describe, describe_own
+from providers.chat_provider import OWN, ChatProvider, build_own_provider, build_provider, count_slots
 from providers.engine.rows import want_engines
 from providers.errors import ModelMissing
 from providers.models import OwnProvider, Provider
@@ -241,13 +241,13 @@ def read_active() -> ActiveProviders:
     """Return the active providers of each capability (one query)."""
     active: dict[str, list[ChatProvider]] = defaultdict(list)
     for row in Provider.objects.filter(is_active=True).order_by("order", "pk"):
-        active[row.capability].append(describe(row))
+        active[row.capability].append(build_provider(row))
     return active
 
 
 def _read_own(user_id: int) -> ActiveProviders:
     """Return the person's own providers (one query)."""
-    return {OWN: [describe_own(row) for row in OwnProvider.objects.owned_by(user_id)]}
+    return {OWN: [build_own_provider(row) for row in OwnProvider.objects.owned_by(user_id)]}
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from django.db.models import Aggregate, Count, F, FloatField, Q, Sum
 from django.db.models.functions import TruncHour
 
 from accounts.models import ModelCall, SoundCall, User
-from providers.chat_provider import describe
+from providers.chat_provider import build_provider
 from providers.models import Provider
 
 SHOWN_HOURS, SHOWN_DAYS = 24, 30
@@ -56,7 +56,7 @@ def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]
     """Return the use of each chat or embedding model, by the person or by all, in the last `SHOWN_DAYS` days, the
     largest first.
     """
-    rows = {(describe(row).base_url, row.model): row for row in Provider.objects.all()}
+    rows = {(build_provider(row).base_url, row.model): row for row in Provider.objects.all()}
     calls = ModelCall.objects.owned_by(person) if person else ModelCall.objects.all()
     uses = (
         calls.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
@@ -82,7 +82,9 @@ def load_last_day(row: Provider, now: datetime) -> list[Hour]:
     is_sound = row.capability in SoundCall.Capability.values
     calls: Any = (SoundCall if is_sound else ModelCall).objects
     calls = calls.filter(
-        provider=describe(row).base_url, model=row.model, started_at__gte=now - timedelta(hours=SHOWN_HOURS)
+        provider=build_provider(row).base_url,
+        model=row.model,
+        started_at__gte=now - timedelta(hours=SHOWN_HOURS),
     )
     tokens = {"sent": Sum("prompt_tokens"), "received": Sum("completion_tokens")}
     answered = ~Q(outcome__in=FAILED_OUTCOMES)

@@ -20,7 +20,7 @@ from accounts.authentication import SignedInRequest
 from accounts.limits.rates import admit_to
 from accounts.models import User
 from jobs.background import release_connections
-from providers.chat_provider import describe_own
+from providers.chat_provider import build_own_provider
 from providers.discovery.listing import ListingError, read_server
 from providers.discovery.models import Server
 from providers.discovery.probe import try_provider
@@ -173,7 +173,7 @@ def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
         raise Http404
     now = timezone.now()
     admit_to(request.user, "own_models", now)
-    sentence, provider = gettext("Greet me in one short sentence."), describe_own(row)
+    sentence, provider = gettext("Greet me in one short sentence."), build_own_provider(row)
     release_connections()
     trial = run_in_background(try_provider(provider, sentence, TRIAL_TIMEOUT_SECONDS))
     if trial.error:
@@ -214,7 +214,7 @@ def list_models(request: SignedInRequest, pk: int | None = None) -> HttpResponse
     if errors := [*form.errors.get("base_url", ()), *form.errors.get("api_key", ())]:
         context = {"trouble": errors[0]}
     else:
-        key = form.cleaned_data["api_key"] or (describe_own(row).api_key if row else "")
+        key = form.cleaned_data["api_key"] or (build_own_provider(row).api_key if row else "")
         release_connections()
         try:
             server: Server = run_in_background(

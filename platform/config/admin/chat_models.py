@@ -19,7 +19,7 @@ from config.admin.downloads import describe_downloads
 from config.admin.embedder import describe_embedding
 from config.admin.engines import FileForm, describe_engines, find_files, require_right, warn_unused
 from jobs.background import release_connections
-from providers.chat_provider import describe
+from providers.chat_provider import build_provider
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import (
     ListingError,
@@ -137,7 +137,7 @@ def show_models(request: HttpRequest) -> HttpResponse:
 def try_engine(request: HttpRequest, id: int) -> HttpResponse:
     """Try the model of one of Kith's own engines; return the fragment with the result."""
     require_right(request)
-    provider = describe(
+    provider = build_provider(
         get_object_or_404(
             Provider.objects.exclude(engine_file="").exclude(capability=Capability.EMBEDDING), pk=id
         )
@@ -180,7 +180,7 @@ def _use(request: HttpRequest, form: ChatModelForm) -> bool:
                 name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
             )
             record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, row.pk)
-        close_breaker(describe(row))
+        close_breaker(build_provider(row))
     except ValidationError as error:
         form.add_error(None, error.messages)
         return False

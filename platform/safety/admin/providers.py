@@ -22,7 +22,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 from accounts.admin import DeletesEach, PlainLookups
 from jobs.background import release_connections
 from providers.admission import note_answer
-from providers.chat_provider import ChatProvider, describe
+from providers.chat_provider import ChatProvider, build_provider
 from providers.discovery.probe import Trial, try_provider
 from providers.embedding.fallback import EmbeddingTrial, try_embedding
 from providers.embedding.selection import is_embedding_set_by_environment
@@ -188,7 +188,7 @@ class ProviderAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc
             obj.last_error, obj.last_error_at = "", None
         super().save_model(request, obj, form, change)
         record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, obj.pk)
-        transaction.on_commit(partial(close_breaker, describe(obj)))
+        transaction.on_commit(partial(close_breaker, build_provider(obj)))
         follow_change()
 
     @transaction.atomic
@@ -217,7 +217,7 @@ class ProviderAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc
                 messages.error(request, _describe_failed(row, trial.error))
             else:
                 Provider.objects.filter(pk=row.pk).update(last_error="", last_error_at=None)
-                close_breaker(describe(row))
+                close_breaker(build_provider(row))
                 messages.success(request, _describe_answered(row, trial))
 
 
@@ -227,7 +227,7 @@ def close_breaker(provider: ChatProvider) -> None:
 
 
 async def _try_all(rows: Sequence[Provider], sentence: str) -> list[Trial | EmbeddingTrial]:
-    return await asyncio.gather(*(_try(row.capability, describe(row), sentence) for row in rows))
+    return await asyncio.gather(*(_try(row.capability, build_provider(row), sentence) for row in rows))
 
 
 async def _try(capability: str, provider: ChatProvider, sentence: str) -> Trial | EmbeddingTrial:
