@@ -179,7 +179,10 @@ class Transfer:
             raise TransferError(Failure.DISK_FULL)
 
     def install(self) -> None:
-        """Check the file and move it into place. Raise TransferError if it is wrong or its name is taken, DownloadStoppedError."""
+        """Check the file and move it into place.
+
+        Raise TransferError if it is wrong or its name is taken, or DownloadStoppedError.
+        """
         row, path = self.row, open_folder() / self.row.file_name
         digest = check_file(row, self.part)
         if not row.sha256:
