@@ -17,9 +17,11 @@ from companions.models import Companion, Prompt, Reply, Session
 from companions.pasts.log_import import Line, import_log
 from companions.prompting.history import compose_tool_result
 from companions.replies.checkpoint import Said
-from companions.replies.context import TurnContext, embed_message, prepare, record_call
+from companions.replies.context import TurnContext
 from companions.replies.finish import finish
 from companions.replies.lifecycle import claim, process_name, queue_reply, start
+from companions.replies.model_calls import record_call
+from companions.replies.preparation import embed_message, prepare
 from companions.sessions import closing, requests
 from companions.tools.bounds import add_calls
 from memory.core_memory import set_slot

@@ -7,11 +7,13 @@ turn                      the entry point for all of them: a task generates the 
                           watches over its tasks
 lifecycle                 saves the message with its memory (conversations.messages, memory.store) and its reply, which
                           is queued or begins at once
-generation                recalls, asks the model, calls its tools (companions.tools), publishes what it says
-context                   loads and recalls (memory.recall) what the prompt is made from, and records each request
+generation                asks the model, calls its tools (companions.tools), publishes what it says
+preparation               before that: embeds the message, recalls (memory.recall), composes and records the prompt
+context                   loads what the prompt is made from, and composes it
 prompting.pinned_context  what is in every prompt
 prompting.moment          what is true only now: the time, where the two left off, the open threads, the timers
 prompting.turn_prompt     renders the prompt; providers.chat.adaptation arranges it for servers that take less
+model_calls               records each request to the model before it is made, and as it ends
 answers.cleaner           leaves only the companion's words of what the model streams, with the emotions beside them
 broadcast                 queues frames, and a task of its own sends them: to the reply's stream in Redis (streams), then
                           to everyone who follows the companion (following), its own sender among them

@@ -3,29 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from operator import attrgetter
-from random import Random
-from time import perf_counter
 from typing import Any
 from uuid import UUID
 
-from django.conf import settings
-from django.db import transaction
-
-from accounts.limits.usage import Payer, load_allowance
-from accounts.models import ModelCall
+from accounts.limits.usage import Payer
 from companions import tools
 from companions.conversations.attached_texts import AttachedText, load_texts
-from companions.conversations.messages import Spoken, load_path, load_spoken
+from companions.conversations.messages import Spoken, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.lore.rules.scan import Placed
 from companions.lore.turn import find_lore, keep_firings
 from companions.minds.choice import (
-    choose_provider,
-    compute_sampling,
-    find_stand_ins,
     get_current_provider,
-    get_mind,
 )
 from companions.models import Companion, Message, Prompt, Reply, Session
 from companions.prompting import budgets
@@ -33,32 +22,19 @@ from companions.prompting.history import Line, align_window, choose_newest, with
 from companions.prompting.moment import Moment, load_moment
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
-from companions.prompting.turn_prompt import PromptParts, choose_memories, render_prompt
+from companions.prompting.turn_prompt import PromptParts, render_prompt
 from companions.replies.lifecycle import hold_reply
-from memory.embedding import embed_cue
-from memory.embedding.spaces import CueVector
 from memory.language import pattern_of
-from memory.models import Recall
-from memory.recall.candidates import MemoryFilter
-from memory.recall.flashbacks import find_flashback, is_flashback_due
-from memory.recall.origins import NOWHERE, Origins, drop_repetitions, load_origins
-from memory.recall.query import is_follow_up, split_cue
-from memory.recall.recall import Found, LeftOut, recall, record
-from memory.recall.traits import is_small_talk
+from memory.recall.origins import NOWHERE, Origins
+from memory.recall.recall import Found, LeftOut
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider
-from providers.errors import AllowanceSpent
-from providers.tokens import neutralise_messages
-from text.strings import folded, quoted
 
 TELLS_NAME, PROFILE_NAME = pattern_of("tells_own_name"), pattern_of("profile_name")
 MAX_HISTORY_MESSAGES = 400
 MOVED_ON_TURNS = 6  # after so many turns of a session, an inner state from before it is out of date
-SPARE_MEMORIES = 4  # recalled beyond the limit, since repetitions are dropped
 TEXT_MESSAGES = 6  # before the newest one: texts attached to these are still shown
 MIN_PAGE_TOKENS = 200  # of a document's page, but for the last one
-CUE_LINES = 4  # two exchanges before a follow-up message that may be part of its cue
-CUE_LINE_CHARACTERS = 300  # the beginning of each
 
 
 @dataclass(slots=True)
@@ -178,60 +154,6 @@ class TurnContext:
         hold_reply(self.reply)
 
 
-def embed_message(turn: TurnContext) -> tuple[str, CueVector | None]:
-    """Return the cue for memory's recall and its embedding. Makes one request to the embedder, so hold no transaction.
-
-    The cue is the message's text, after what it quotes and, for a follow-up, the exchange before it (one query); the
-    exchange before that is included, too, if the person's message there is a follow-up as well. Small talk is left out.
-    """
-    message, names = turn.message, turn.companion.names
-    quoted = message.quoted
-    said = [quoted.text[:CUE_LINE_CHARACTERS]] if quoted and not quoted.is_hidden else []
-    leans = is_follow_up(message.text, names)
-    for line in load_path(message.conversation, message.parent_id, CUE_LINES) if leans else ():
-        if line.is_hidden or is_small_talk(line.text):
-            continue
-        said.append(line.text[:CUE_LINE_CHARACTERS])
-        if line.role == Message.Role.USER and not is_follow_up(line.text, names):
-            break
-    cue = "\n".join([*reversed(said), message.text])
-    return cue, embed_cue(cue, turn.payer, names, split_cue(message.text))
-
-
-@transaction.atomic
-def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> ModelCall:
-    """Load, recall, compose, and record the first call, in one transaction, so that nothing is deleted in between.
-
-    Raise LostOwnershipError, ModelMissing if no provider may answer, and AllowanceSpent if the operator's would answer
-    and the person has no tokens left (spent by an earlier answer, or they had a provider of their own as it came in).
-    """
-    reply = turn.reply
-    begun_by = reply.continues.model if reply.continues else ""
-    turn.provider, reply.is_stand_in = choose_provider(turn.companion, begun_by)
-    if not turn.provider.is_own and load_allowance(turn.companion.user, now).tokens_left == 0:
-        raise AllowanceSpent("The person has no tokens left today")
-    others = [] if turn.provider.is_own else find_stand_ins(turn.companion)
-    turn.stand_ins = [other for other in others if other.model != turn.provider.model]
-    turn.sampling = compute_sampling(get_mind(turn.companion))
-    reply.model = turn.provider.model
-    load_context(turn, now)
-    recall_memories(turn, cue, vector, now)
-    compose(turn)
-    return save_call(turn, 1, now)
-
-
-def prepare_stand_in(turn: TurnContext, provider: ChatProvider, now: datetime) -> ModelCall:
-    """Compose the prompt anew for a stand-in's model, and record its call.
-
-    Call it within a preference for that model. Raise LostOwnershipError.
-    """
-    with transaction.atomic():
-        turn.provider, turn.reply.model, turn.reply.is_stand_in = provider, provider.model, True
-        load_context(turn, now)
-        compose(turn)
-        return save_call(turn, 1, now)
-
-
 def load_context(turn: TurnContext, now: datetime) -> None:
     """Lock the reply's companion, save which model answers, and load all that the prompt needs except what is recalled.
 
@@ -315,88 +237,6 @@ def choose_history(
     return align_window(choose_newest(sendable, tokens, budgets.share(budgets.LONG_MESSAGE)), count)
 
 
-def recall_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
-    """Recall memories for this turn, and record them with the message's text.
-
-    The lines that the cue adds to the text are not recorded: the prompt has them, and they would outlast deletion.
-    """
-    began = perf_counter()
-    find_memories(turn, cue, vector, now)
-    milliseconds = round((perf_counter() - began) * 1000)
-    record(
-        turn.companion.pk,
-        Recall.By.TURN,
-        turn.message.text,
-        turn.recalled,
-        now,
-        milliseconds,
-        reply_id=turn.reply.pk,
-        policy=turn.companion.recall_policy,
-        left_out=turn.left_out,
-    )
-
-
-def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime) -> None:
-    """Find the memories that bear on the turn's message and are not in its prompt already, and those that nearly came.
-
-    Only reads.
-    """
-    companion, text = turn.companion, turn.message.text
-    turn.left_out = []
-    found = recall(
-        companion.pk,
-        cue,
-        settings.RECALL_LIMIT + SPARE_MEMORIES,
-        now=now,
-        zone=companion.user.zone,
-        vector=vector,
-        names=companion.names,
-        policy=companion.policy,
-        mood=turn.mood,
-        filters=MemoryFilter(leaving_out_memories=turn.excluded_ids),
-        by_itself=True,
-        parts=split_cue(text),
-        left_out=turn.left_out,
-    )
-    recalled = [hit for hit in found if folded(hit.memory.text) != folded(text)]
-    _leave_out(turn, Recall.Omission.REPETITION, found, recalled, turn.message.pk)
-    if cue != text:
-        recalled = [replace(hit, reasons={**hit.reasons, "with_talk": True}) for hit in recalled]
-    flashbacks = _draw_flashback(turn, recalled, now)
-    turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    sent = turn.parts.render_system()
-    pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # those that fit
-    whole_ids = {*turn.verbatim_ids} - turn.cut_ids
-    recalled, repeated = drop_repetitions(recalled, turn.origins, whole_ids, pinned)
-    turn.left_out += repeated
-    first = [*recalled[: settings.RECALL_LIMIT], *flashbacks]
-    _leave_out(turn, Recall.Omission.RANK, recalled, first)
-    turn.recalled = choose_memories(first, companion, turn.pinned, now, turn.origins)
-    _leave_out(turn, Recall.Omission.ROOM, first, turn.recalled)
-    # A flashback may have brought what had too little to do with the message.
-    came = {hit.memory.pk for hit in turn.recalled}
-    turn.left_out = [omission for omission in turn.left_out if omission.memory_id not in came]
-
-
-def _leave_out(
-    turn: TurnContext, reason: Recall.Omission, found: Sequence[Found], kept: Sequence[Found], *repeats: UUID
-) -> None:
-    """Note of the found memories that were not kept that they were left out, and why."""
-    kept_ids = {hit.memory.pk for hit in kept}
-    dropped = [hit.memory.pk for hit in found if hit.memory.pk not in kept_ids]
-    turn.left_out += [LeftOut(id, reason, repeats=repeats) for id in dropped]
-
-
-def _draw_flashback(turn: TurnContext, recalled: Sequence[Found], now: datetime) -> list[Found]:
-    """Return a flashback, or [] in most turns. The reply's id is the random seed, so a repeated call gives the same."""
-    chance = Random(turn.reply.pk.int)  # noqa: S311 (nothing secret hangs on it)
-    if not is_flashback_due(chance, settings.FLASHBACK_PROBABILITY):
-        return []
-    excluded = [*turn.excluded_ids, *(found.memory.pk for found in recalled)]
-    found = find_flashback(turn.companion.pk, MemoryFilter(leaving_out_memories=excluded), chance, now)
-    return [found] if found else []
-
-
 def compose(turn: TurnContext) -> None:
     """Render the prompt from what was loaded and recalled."""
     # An unanswered message, or a card's note, may be followed by a message of the same role.
@@ -413,41 +253,3 @@ def load_shown_before(history: Sequence[Spoken]) -> set[UUID]:
         Prompt.objects.filter(reply__answer__in=called).values_list("shown", flat=True) if called else ()
     )
     return {id for shown in prompts for id in shown}
-
-
-def get_round_offers(turn: TurnContext, round: int) -> list[dict[str, Any]]:
-    """Return the tools that the model is offered in the round: none in the last, in which it has to answer."""
-    return turn.offers if round < settings.TOOL_ROUNDS else []
-
-
-@transaction.atomic
-def record_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
-    """Lock the reply's companion, and record a request to the model. Raise LostOwnershipError."""
-    hold_reply(turn.reply)
-    return save_call(turn, round, now)
-
-
-def save_call(turn: TurnContext, round: int, now: datetime) -> ModelCall:
-    """Record a request to the model before it is made: its prompt and a ModelCall. Call it with the reply held."""
-    prompt = Prompt(
-        reply=turn.reply,
-        round=round,
-        companion=turn.companion,
-        messages=neutralise_messages(turn.prompt),
-        tools=get_round_offers(turn, round),
-        shown=sorted(turn.shown_ids, key=attrgetter("int")),
-        created_at=now,
-    )
-    asked = ["messages", "tools", "shown", "created_at"]  # what a second request of the round replaces
-    Prompt.objects.bulk_create(
-        [prompt], update_conflicts=True, unique_fields=["reply", "round"], update_fields=asked
-    )
-    return ModelCall.objects.create(
-        user=turn.companion.user,
-        companion=turn.companion,
-        reply=turn.reply,
-        purpose=ModelCall.Purpose.ANSWER,
-        provider=turn.provider.place,
-        model=turn.provider.model,
-        started_at=now,
-    )

@@ -31,8 +31,9 @@ from companions.prompting.moment import Moment, load_times
 from companions.prompting.persona import Persona
 from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import render_prompt
-from companions.replies.context import TurnContext, find_memories
-from companions.replies.generation import Meter, record_end
+from companions.replies.context import TurnContext
+from companions.replies.model_calls import Meter, record_end
+from companions.replies.preparation import find_memories
 from companions.tools.registry import TOOLS
 from jobs.background import in_thread_with_retry
 from jobs.lease import Clock

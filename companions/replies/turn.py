@@ -39,7 +39,7 @@ from companions.replies.broadcast import Publisher
 from companions.replies.checkpoint import save_progress, seal_and_read
 from companions.replies.context import TurnContext
 from companions.replies.finish import finish
-from companions.replies.generation import Generation, State, end_lost_calls
+from companions.replies.generation import Generation, State
 from companions.replies.lifecycle import (
     Start,
     Started,
@@ -50,6 +50,7 @@ from companions.replies.lifecycle import (
     start,
     take_over,
 )
+from companions.replies.model_calls import end_lost_calls
 from companions.replies.streams import delete_stream
 from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 from jobs.background import (

@@ -18,15 +18,11 @@ from companions.models import Companion, InnerState, Message, Reply, Session
 from companions.pasts.log_import import Line, import_log
 from companions.replies import actions
 from companions.replies.checkpoint import Said
-from companions.replies.context import (
-    TurnContext,
-    load_context,
-    prepare,
-    recall_memories,
-    record_call,
-)
+from companions.replies.context import TurnContext, load_context
 from companions.replies.finish import finish, strengthen_shown
 from companions.replies.lifecycle import claim, process_name, start, take_over
+from companions.replies.model_calls import record_call
+from companions.replies.preparation import prepare, recall_memories
 from companions.replies.turn import end_lost
 from companions.tools import call
 from database.journal import everywhere

@@ -18,8 +18,9 @@ from companions.events import describe_failure
 from companions.minds.choice import find_proposed_model, take_model
 from companions.minds.editing import change_mind, list_providers
 from companions.models import Closing, Companion, Mind, Reply
-from companions.replies.context import TurnContext, prepare
+from companions.replies.context import TurnContext
 from companions.replies.lifecycle import claim, start
+from companions.replies.preparation import prepare
 from companions.sessions import closing
 from companions.transfer.json_export import export_json
 from config.logs import stack

@@ -20,9 +20,9 @@ from companions.prompting.history import (
     show_emotions,
 )
 from companions.replies.checkpoint import Said
-from companions.replies.context import record_call
 from companions.replies.finish import finish
 from companions.replies.lifecycle import process_name
+from companions.replies.model_calls import record_call
 from tests.companions.talking import say
 from tests.companions.tools.conftest import end, turn_of, use
 

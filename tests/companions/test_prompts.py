@@ -16,9 +16,10 @@ from companions.prompting.pinned_context import load_pinned_context, render_pinn
 from companions.prompting.turn_prompt import IN_CALL
 from companions.replies.actions import go_on, retry
 from companions.replies.checkpoint import Said
-from companions.replies.context import TurnContext, compose, load_context, recall_memories
+from companions.replies.context import TurnContext, compose, load_context
 from companions.replies.finish import finish
 from companions.replies.lifecycle import claim, find_startable, process_name, start
+from companions.replies.preparation import recall_memories
 from memory.core_memory import set_slot, write_block
 from memory.emotion import Emotion
 from memory.models import Recalled, Revision

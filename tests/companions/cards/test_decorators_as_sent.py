@@ -11,8 +11,9 @@ from companions.branches.operations import choose, fork
 from companions.deletion.deletion import remove
 from companions.models import Branch, Companion, LoreFiring, Message
 from companions.replies import actions
-from companions.replies.context import TurnContext, compose, load_context, record_call
+from companions.replies.context import TurnContext, compose, load_context
 from companions.replies.lifecycle import claim
+from companions.replies.model_calls import record_call
 from providers.selection import get_provider
 from tests.companions.cards.cards import Sent, alternates, ask, entry, made, next_minute
 from tests.companions.talking import say

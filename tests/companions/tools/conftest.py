@@ -11,9 +11,11 @@ from companions import tools
 from companions.models import Companion, Reply, Session
 from companions.pasts.log_import import Line, import_log
 from companions.replies.checkpoint import Said
-from companions.replies.context import TurnContext, compose, load_context, recall_memories, record_call
+from companions.replies.context import TurnContext, compose, load_context
 from companions.replies.finish import finish
 from companions.replies.lifecycle import claim, process_name, start
+from companions.replies.model_calls import record_call
+from companions.replies.preparation import recall_memories
 from providers.selection import get_provider
 
 NOW = timezone.now()

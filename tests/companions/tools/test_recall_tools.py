@@ -8,7 +8,8 @@ import pytest
 
 from companions import deletion, tools
 from companions.models import Companion, Message, Prompt
-from companions.replies.context import TurnContext, record_call
+from companions.replies.context import TurnContext
+from companions.replies.model_calls import record_call
 from memory.models import DiaryEntry, Document, Memory, Page, Recall
 from memory.store import keep_fact
 from tests.companions.tools.conftest import NOW, end, log, turn_of, use
