@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy as _
 
 from jobs.errors import PostponedError, RetryableError
+from text.strings import storable
 
 if TYPE_CHECKING:
     from providers.chat.events import Usage
@@ -43,8 +44,7 @@ class ProviderError(RetryableError):
     sentence = _("The model could not answer.")
 
     def __init__(self, said: str, *, status: int | None = None, usage: "Usage | None" = None) -> None:
-        # A database refuses NUL and lone surrogates, and a server may answer with either.
-        self.said = said[:MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
+        self.said = storable(said[:MAX_CHARACTERS])
         self.status = status
         self.usage = usage
         super().__init__(self.said)

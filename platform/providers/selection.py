@@ -67,13 +67,21 @@ def get_preference() -> Preference:
     return _preference.get()
 
 
+def read_active() -> ActiveProviders:
+    """Return the active providers of each capability (one query)."""
+    active: dict[str, list[ChatProvider]] = defaultdict(list)
+    for row in Provider.objects.filter(is_active=True).order_by("order", "pk"):
+        active[row.capability].append(build_provider(row))
+    return active
+
+
 class Cache:
     """The active providers as this process last read them from the database."""
 
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        read: Callable[[], ActiveProviders] | None = None,
+        read: Callable[[], ActiveProviders] = read_active,
     ) -> None:
         self._clock = clock
         self._read = read
@@ -90,7 +98,7 @@ class Cache:
         if now - self._read_at >= FRESH_SECONDS and not _is_in_loop() and not connection.needs_rollback:
             try:
                 with transaction.atomic() if connection.in_atomic_block else nullcontext():
-                    self._known = (self._read or read_active)()
+                    self._known = self._read()
             except DATABASE_UNAVAILABLE as error:
                 log.warning("providers_not_read", error=type(error).__name__)
             if self._known is not None:
@@ -235,14 +243,6 @@ def get_environment_provider() -> ChatProvider:
     return ChatProvider(
         chat["base_url"], chat["model"], chat["api_key"], settings.CONTEXT_TOKENS, slots, chat["is_rehearsal"]
     )
-
-
-def read_active() -> ActiveProviders:
-    """Return the active providers of each capability (one query)."""
-    active: dict[str, list[ChatProvider]] = defaultdict(list)
-    for row in Provider.objects.filter(is_active=True).order_by("order", "pk"):
-        active[row.capability].append(build_provider(row))
-    return active
 
 
 def _read_own(user_id: int) -> ActiveProviders:

@@ -26,7 +26,6 @@ from providers.tokens import Metered, metered
 from text.strings import storable
 
 NO_TOKENS_LEFT = "no_tokens_left"
-MINUTE_SECONDS = 60
 LOADED_WITHIN = timedelta(hours=1)  # before a call begins, what it shows is loaded, and some of it embedded
 
 
@@ -90,7 +89,7 @@ def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = Fal
     """
     if recent_messages >= _messages_per_minute(user):
         detail = _("That was a lot at once. Wait a minute, then continue; nothing is lost.")
-        raise GateError("too_many_messages", detail, MINUTE_SECONDS)
+        raise GateError("too_many_messages", detail, retry_after_seconds=60)
     if not is_own:
         _require_tokens(load_allowance(user, now), now)
 
