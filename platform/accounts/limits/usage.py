@@ -23,7 +23,6 @@ from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure
 from providers.tokens import Metered, metered
-from text.strings import storable
 
 NO_TOKENS_LEFT = "no_tokens_left"
 LOADED_WITHIN = timedelta(hours=1)  # before a call begins, what it shows is loaded, and some of it embedded
@@ -222,7 +221,7 @@ def _keep_words(rows: Sequence[ModelCall], calls: Sequence[Metered]) -> None:
         return
     for row, call in zip(rows, calls, strict=True):
         # The error message of a person's own provider may reveal its address.
-        said = storable(call.error.said) if call.error and call.provider != OWN else ""
+        said = call.error.said if call.error and call.provider != OWN else ""
         if call.sent:
             ModelCall.objects.filter(pk=row.pk).update(sent=call.sent, received=call.received, said=said)
 
