@@ -9,7 +9,7 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench.screenshots.__main__ import LONG_NAME, Album, launch, load_pages, running
+from bench.screenshots.album import LONG_NAME, Album, launch, load_pages, running
 from tests.fixtures.live import Live
 
 WIDTHS = (390, 1280)

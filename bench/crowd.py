@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import json
 import os
-import platform
 import statistics
 import tempfile
 import time
@@ -19,6 +18,7 @@ import httpx2
 import psutil
 from websockets.asyncio.client import ClientConnection, connect
 
+from bench.common.command import machine
 from tests.fixtures.embedded import Embedded
 from tests.fixtures.live import Live
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.crowd", description=__doc__)
     parser.add_argument("--people", type=int, default=PEOPLE)
     wanted = parser.parse_args()
-    print(f"{psutil.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})")
+    print(machine())
     with tempfile.TemporaryDirectory(prefix="kith-crowd-") as home:
         folder = Path(home)
         folder.chmod(0o755)

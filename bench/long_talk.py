@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect, sync_playwright
 
 from bench.common.command import count, machine, parser
 from bench.common.timing import measure, show
-from bench.screenshots.__main__ import PASSWORD, launch, running
+from bench.screenshots.album import PASSWORD, launch, running
 
 MESSAGES = 50_000
 JUMPS = 20

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from bench.screenshots.__main__ import LONG_NAME, Album, launch, load_pages, running
+from bench.screenshots.album import LONG_NAME, Album, launch, load_pages, running
 from tests.fixtures.live import Live
 
 VIEWS = {

@@ -12,7 +12,8 @@ from django.test import AsyncClient, Client, RequestFactory
 from django.utils.functional import SimpleLazyObject
 
 from accounts.authentication import find_signed_in
-from accounts.limits.admission import places, visiting
+from accounts.limits.admission import visiting
+from accounts.limits.places import places
 from config.api import openapi_document
 from config.health import CHAT_PROBE_SECONDS, ChatProbe
 

@@ -26,7 +26,8 @@ from companions.sockets.frames import FRAMES, Frame, read_frame
 from database.queries import DATABASE_UNAVAILABLE, describe_full_disk
 from files.errors import FilesError
 from jobs.background import get_redis, in_thread
-from providers.sound import Sound, SoundError, read_plain_wav
+from providers.sound import Sound, SoundError
+from providers.sound.sound import read_plain_wav
 from providers.transcription import Transcript
 from voice.errors import HearingError
 from voice.hearing import keep_sound, save_heard, send_recording, transcribe_sound

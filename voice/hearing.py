@@ -35,8 +35,8 @@ from files.models import StoredFile
 from jobs.background import in_thread
 from jobs.lease import Clock
 from providers.errors import ProviderError, ProviderRefused
-from providers.sound import Sound, SoundError, mp3, read, read_isolated, wav
-from providers.transcription import Transcript, is_offered, model, place
+from providers.sound import Sound, SoundError, encode_mp3, encode_wav, read, read_isolated
+from providers.transcription import Transcript, get_model, get_place, is_offered
 from providers.transcription import transcribe as ask
 from text.strings import storable
 from voice.errors import HearingError
@@ -80,7 +80,7 @@ async def read_sound(user: User, content: bytes) -> Sound:
 
 async def keep_sound(companion: Companion, sound: Sound, now: datetime) -> Recording:
     """Store the sound as an MP3, and return its recording, not transcribed yet; raise FilesError."""
-    content = await _in_decoder(lambda: mp3(sound, {}))
+    content = await _in_decoder(lambda: encode_mp3(sound, {}))
     return await in_thread(_keep, companion, content, sound.seconds, now)
 
 
@@ -216,15 +216,15 @@ async def transcribe_sound(
         user.pk,
         SoundCall.Capability.TRANSCRIPTION,
         clock,
-        provider=place(),
-        model=model(),
+        provider=get_place(),
+        model=get_model(),
         companion_id=companion.pk if companion else None,
         seconds=sound.seconds,
     )
     names = ", ".join(filter(None, companion.names.values())) if companion else ""
     try:
         async with call:
-            heard = await ask(wav(sound), language=language, prompt=names)
+            heard = await ask(encode_wav(sound), language=language, prompt=names)
     except ProviderRefused as error:
         words = _(
             "The transcription service did not accept this recording. The recording is kept; type what"

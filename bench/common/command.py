@@ -17,7 +17,7 @@ def count(text: str) -> int:
 
 
 def parser(bench: str, description: str | None) -> argparse.ArgumentParser:
-    """The parser of `python -m bench.…`, whose tables can be had for the docs."""
+    """Return the parser of `python -m bench.…`, whose tables can be had for the docs."""
     made = argparse.ArgumentParser(
         prog=f"python -m bench.{bench}",
         description=description,
@@ -28,7 +28,7 @@ def parser(bench: str, description: str | None) -> argparse.ArgumentParser:
 
 
 def parser_of_talks(bench: str, description: str | None) -> argparse.ArgumentParser:
-    """The same for a bench whose data are conversations."""
+    """Return the parser of a bench whose data are conversations."""
     made = parser(bench, description)
     made.add_argument("data", type=Path, nargs="+", help="files, or folders of them")
     made.add_argument("--conversations", type=count, metavar="N", help="only the first N conversations")
@@ -36,11 +36,11 @@ def parser_of_talks(bench: str, description: str | None) -> argparse.ArgumentPar
 
 
 def machine() -> str:
-    """This machine, in words."""
+    """Return this machine in words."""
     return f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})"
 
 
 def amount(talks: Sequence[Talk]) -> str:
-    """How much these conversations are, in words."""
-    turns, questions = sum(len(one.turns) for one in talks), sum(len(one.questions) for one in talks)
+    """Return in words how much these conversations are."""
+    turns, questions = sum(len(talk.turns) for talk in talks), sum(len(talk.questions) for talk in talks)
     return f"{len(talks)} conversations, {turns:,} turns, {questions:,} questions with evidence"

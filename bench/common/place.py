@@ -51,7 +51,7 @@ class Place:
     def running(
         self, program: Program, is_ready: Callable[[Child], bool] = lambda _: True, **variables: str
     ) -> Iterator[Child]:
-        """The program, started in Kith's folder, ready, and ended at the end of the block."""
+        """Start the program in Kith's folder, yield it once it is ready, and end it with the block."""
         child = Child(program.within(ROOT, self.environment | variables), self.folder / f"{program.name}.log")
         child.start()
         try:
@@ -66,7 +66,7 @@ class Place:
     def web(
         self, program: Callable[[int], Program], provider: str, model: str
     ) -> Iterator[tuple[Child, int]]:
-        """A web process and its port; it asks the provider at that address."""
+        """Yield a web process that asks the provider at that address, and its port."""
         port = find_free_port()
         chat = {"LLM_BASE_URL": provider, "LLM_MODEL": model, "KITH_REHEARSAL": "1", "PORT": str(port)}
         with self.running(program(port), lambda web: is_healthy(port, "", web.pid), **chat) as child:
@@ -74,8 +74,20 @@ class Place:
 
 
 @contextmanager
+def asking(url: str) -> Iterator[None]:
+    """Have a Kith that is set up in the block ask the rehearsal model at that address."""
+    own = {"LLM_BASE_URL": url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
+    os.environ |= own
+    try:
+        yield
+    finally:
+        for name in own:
+            del os.environ[name]
+
+
+@contextmanager
 def printing_its_port(module: str) -> Iterator[tuple[psutil.Process, int]]:
-    """A server of the bench's own: its process, and the port that it printed."""
+    """Run a server of the bench's own; yield its process, and the port that it printed."""
     command = [sys.executable, "-m", module]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, text=True, preexec_fn=die_with_parent(signal.SIGKILL)
@@ -96,16 +108,15 @@ class Usage:
         self._began, self._spent = time.monotonic(), self._read()
 
     def _read(self) -> dict[str, float]:
-        return {name: sum(map(_seconds, _family(process))) for name, process in self._processes.items()}
+        spent = {}
+        for name, process in self._processes.items():
+            spent[name] = sum(map(_seconds, [process, *process.children(recursive=True)]))
+        return spent
 
     def shares(self) -> dict[str, float]:
-        """What each took of one core, 1.0 being all of it."""
+        """Return what each took of one core, 1.0 being all of it."""
         wall, spent = time.monotonic() - self._began, self._read()
         return {name: max(0.0, spent[name] - self._spent[name]) / wall for name in spent}
-
-
-def _family(process: psutil.Process) -> list[psutil.Process]:
-    return [process, *process.children(recursive=True)]
 
 
 def _seconds(process: psutil.Process) -> float:
@@ -117,5 +128,5 @@ def _seconds(process: psutil.Process) -> float:
 
 
 def megabytes(process: psutil.Process) -> float:
-    """What the process holds in memory (its resident set)."""
+    """Return how many megabytes the process holds in memory (its resident set)."""
     return float(process.memory_info().rss) / 1e6

@@ -32,7 +32,7 @@ class Person:
 
 
 def person(name: str) -> Person:
-    """A new person with a companion and a token; the gate always lets them in."""
+    """Create a person with a companion and a token, whom the gate always lets in."""
     user = User.objects.create_user(
         f"{name}@example.org",
         name=name.title(),
@@ -46,9 +46,9 @@ def person(name: str) -> Person:
 
 
 def lend_vectors(companion: Companion, chance: np.random.Generator, lender: Companion | None = None) -> int:
-    """Give the memories without an embedding those of others, or of a lender's, each turned a little; how many."""
+    """Give memories without an embedding those of others, or of a lender's, each turned a little; return how many."""
     have = list(Embedding.objects.filter(companion=lender or companion))
-    vectors = np.array([one.vector for one in have], dtype=np.float32)
+    vectors = np.array([embedding.vector for embedding in have], dtype=np.float32)
     lacking = Memory.objects.of(companion.pk).filter(embeddings=None).values_list("pk", flat=True)
     owners = [Owner(companion.pk, pk) for pk in lacking]
     store(owners, have[0].space_id, turned(vectors, len(owners), chance))
@@ -63,7 +63,7 @@ def count_anew() -> None:
 
 @transaction.atomic
 def live_through(companion: Companion, count: int, chance: random.Random) -> None:
-    """Talk of many months: so many messages, an hour apart, in closed sessions, each with its memory."""
+    """Have the companion talk for months: `count` messages, an hour apart, in closed sessions, each with its memory."""
     now = timezone.now()
     sessions = [
         _session(companion, now - timedelta(hours=count - n)) for n in range(0, count, MESSAGES_A_SESSION)

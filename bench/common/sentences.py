@@ -30,14 +30,14 @@ def _one_of(words: str, chance: random.Random) -> str:
 
 
 def sentence(chance: random.Random) -> str:
-    """Something that a person might tell; there are about seven million such."""
+    """Return something that a person might tell; there are about seven million such."""
     number = chance.randrange(2, 40)
     event = f"{_one_of(WHO, chance)} {_one_of(DID, chance)} {_one_of(THING, chance)} {_one_of(WHERE, chance)}"
     return f"{_one_of(BEGAN, chance)} at {number % 12 + 1}, {event}. {_one_of(FELT, chance)}"
 
 
 def question(chance: random.Random) -> str:
-    """Something that a person might ask about such sentences."""
+    """Return something that a person might ask about such sentences."""
     who, thing, where = (_one_of(words, chance) for words in (WHO, THING, WHERE))
     return chance.choice(
         [

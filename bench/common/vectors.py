@@ -25,7 +25,7 @@ class Owner(NamedTuple):
 
 
 def turned(vectors: Floats, count: int, chance: np.random.Generator) -> Floats:
-    """(count, width): some of the vectors (n, width), drawn by chance, each turned a little, with length 1."""
+    """Return `count` of the vectors (n, width), drawn by chance, each turned a little, with length 1."""
     made: Floats = vectors[chance.integers(len(vectors), size=count)]
     made += chance.standard_normal(made.shape, dtype=np.float32) * np.float32(TURNED / np.sqrt(made.shape[1]))
     made /= np.linalg.norm(made, axis=1, keepdims=True)

@@ -19,6 +19,7 @@ from time import perf_counter
 
 from bench.common.command import count, machine, parser
 from bench.common.place import Place
+from bench.common.timing import measure
 from tests.fixtures.rehearsal import RehearsalServer
 
 ROUNDS = 3
@@ -104,7 +105,7 @@ def _idle(now: datetime) -> float:
     """Milliseconds of one claim that finds nothing, the median."""
     from companions.life.timers.timers import claim_timers
 
-    return median(_milliseconds(lambda: claim_timers(now, 1000)) for _look in range(LOOKS))
+    return median(measure(claim_timers, now, 1000) for _look in range(LOOKS))
 
 
 def _claims(due: int, now: datetime) -> float:
@@ -119,12 +120,10 @@ def _claims(due: int, now: datetime) -> float:
         come_due(due, now)
         with connection.cursor() as cursor:
             bare.append(
-                _milliseconds(
-                    lambda: (cursor.execute(BARE, [now + timedelta(minutes=2), now]), cursor.fetchall())
-                )
+                measure(lambda: (cursor.execute(BARE, [now + timedelta(minutes=2), now]), cursor.fetchall()))
             )
         come_due(due, now)
-        claimed.append(_milliseconds(lambda: _all(lambda: claim_timers(now, CLAIMED_AT_ONCE))))
+        claimed.append(measure(lambda: _all(lambda: claim_timers(now, CLAIMED_AT_ONCE))))
     a_second, bare_a_second = due / median(claimed) * 1000, due / median(bare) * 1000
     share = a_second / bare_a_second
     say(f"{due:,} due at once: {a_second:,.0f} claimed a second, {CLAIMED_AT_ONCE:,} at a time;")
@@ -140,7 +139,7 @@ def _begin(due: int, now: datetime) -> None:
     come_due(due, now)
     ids = claim_timers(now, min(due, 5000))
     parts = [ids[n : n + BEGUN_AT_ONCE] for n in range(0, len(ids), BEGUN_AT_ONCE)]
-    took = _milliseconds(lambda: [begin_wakings(part, now) for part in parts])
+    took = measure(lambda: [begin_wakings(part, now) for part in parts])
     say(
         f"Begun, with a waking each and the timer set to its next day: {len(ids) / took * 1000:,.0f} a second."
     )
@@ -149,12 +148,6 @@ def _begin(due: int, now: datetime) -> None:
 def _all(take: Callable[[], Sequence[object]]) -> None:
     while take():
         pass
-
-
-def _milliseconds(work: Callable[[], object]) -> float:
-    began = perf_counter()
-    work()
-    return (perf_counter() - began) * 1000
 
 
 def say(text: str) -> None:

@@ -10,15 +10,14 @@ import sys
 import time
 
 from bench.common.command import machine
-from bench.common.place import Place
-from bench.ten_days.__main__ import Asking
+from bench.common.place import Place, asking
 from tests.fixtures.rehearsal import RehearsalServer
 
 
 def main() -> None:
     """Compose all, and print two tables."""
     began = time.monotonic()
-    with RehearsalServer() as model, Asking(model.url), Place():
+    with RehearsalServer() as model, asking(model.url), Place():
         from bench.prompts.kinds import compose_kinds, compose_talk
         from bench.prompts.report import show_kinds, show_talk
 

@@ -5,8 +5,8 @@ that only streams (source.py), and Kith's web and worker processes as `make up` 
 """
 
 import argparse
+import asyncio
 import os
-import platform
 import random
 import sys
 import time
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import psutil
 
+from bench.common.command import machine
 from bench.common.place import Place, megabytes, printing_its_port
 from bench.run import idle
 from config.up.ports import is_answering
@@ -42,9 +43,7 @@ def main() -> None:
     """Measure, and print as it goes."""
     asked = _arguments()
     began = time.monotonic()
-    print(
-        f"Kith on {os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()}), seed {SEED}"
-    )
+    print(f"Kith on {machine()}, seed {SEED}")
     print(
         f"Load average before: {os.getloadavg()[0]:.2f} (a machine that does nothing else gives the truest figures)"
     )
@@ -52,9 +51,9 @@ def main() -> None:
         idle.run(asked.quiet)
     with Place() as place:
         if "first" in asked.only:
-            first_piece(place, asked.memories, asked.pairs)
+            measure_first_piece(place, asked.memories, asked.pairs)
         if "streams" in asked.only:
-            streams(place, asked.seconds)
+            measure_streams(place, asked.seconds)
     print(f"\nMeasured in {time.monotonic() - began:.0f} s.")
 
 
@@ -72,7 +71,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def first_piece(place: Place, memories: int, pairs: int) -> None:
+def measure_first_piece(place: Place, memories: int, pairs: int) -> None:
     """Time to the first piece, beside the same request made straight."""
     from bench.common import rows
     from bench.run import first_piece
@@ -98,7 +97,7 @@ def first_piece(place: Place, memories: int, pairs: int) -> None:
         rehearsal = running.enter_context(RehearsalServer())
         running.enter_context(place.running(worker_program()))
         _, port = running.enter_context(place.web(web_program, rehearsal.url, "rehearsal"))
-        measured = first_piece.run(port, someone, rehearsal, pairs, chance)
+        measured = asyncio.run(first_piece.measure(port, someone, rehearsal, pairs, chance))
     print(f"\nTime to the first piece, {len(measured)} pairs by turns, in milliseconds{'':12}median     p95")
     _row("through Kith's socket", [pair.through_kith for pair in measured])
     _row("the same request straight, openai SDK", [pair.straight for pair in measured])
@@ -112,7 +111,7 @@ def _row(name: str, values: list[float]) -> None:
     print(f"  {name:<60}{np.median(values):>8.1f}{np.percentile(values, 95):>8.1f}")
 
 
-def streams(place: Place, seconds: float) -> None:
+def measure_streams(place: Place, seconds: float) -> None:
     """200 streams at 20 pieces a second, then ever more a second, until they are not kept up with."""
     from bench.run import load
 

@@ -115,9 +115,3 @@ def _parts(pair: Pair) -> dict[str, float]:
         "the provider's first piece": model,
         "out to the socket": (pair.came_at - reply.first_piece_at.timestamp()) * 1000,
     }
-
-
-def run(
-    port: int, person: Person, rehearsal: RehearsalServer, pairs: int, chance: random.Random
-) -> list[Pair]:
-    return asyncio.run(measure(port, person, rehearsal, pairs, chance))

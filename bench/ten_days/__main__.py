@@ -8,13 +8,12 @@ nothing may change. Calls a message count that of its reply, of which nobody is 
 """
 
 import argparse
-import os
 import sys
 import time
 from pathlib import Path
 
 from bench.common.command import count
-from bench.common.place import Place
+from bench.common.place import Place, asking
 from bench.ten_days.reading import Person, people
 from tests.fixtures.rehearsal import RehearsalServer
 
@@ -32,7 +31,7 @@ def main() -> None:
         for language in ("en", "cn")
     }
     began = time.monotonic()
-    with RehearsalServer() as model, Asking(model.url), Place():
+    with RehearsalServer() as model, asking(model.url), Place():
         print(HEAD, flush=True)
         wrong = sum(not _lived(person) for persons in read.values() for person in persons)
     print(f"\n{'All is right' if not wrong else f'{wrong} not right'}, in {time.monotonic() - began:.0f} s.")
@@ -48,20 +47,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("data", type=Path, help="the folder with MemoryBank's files")
     parser.add_argument("--people", type=count, default=5, metavar="N", help="so many of each language")
     return parser.parse_args()
-
-
-class Asking:
-    """Inside the block a Kith that is set up asks the model at that address."""
-
-    def __init__(self, url: str) -> None:
-        self._own = {"LLM_BASE_URL": url, "LLM_MODEL": "rehearsal", "KITH_REHEARSAL": "1"}
-
-    def __enter__(self) -> None:
-        os.environ |= self._own
-
-    def __exit__(self, *_error: object) -> None:
-        for name in self._own:
-            del os.environ[name]
 
 
 def _lived(person: Person) -> bool:

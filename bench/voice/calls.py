@@ -10,7 +10,7 @@ from uuid import uuid4
 import aiohttp
 import numpy as np
 
-from providers.sound import Sound, wav
+from providers.sound import Sound, encode_wav
 
 if TYPE_CHECKING:
     from bench.common.rows import Person
@@ -92,4 +92,4 @@ async def _heard_out(session: aiohttp.ClientSession, person: "Person", reply: st
 def utterance() -> bytes:
     """What somebody says."""
     times = np.arange(round(16_000 * UTTERANCE_SECONDS)) / 16_000
-    return wav(Sound((9_000 * np.sin(2 * np.pi * 200 * times)).astype(np.int16), 16_000))
+    return encode_wav(Sound((9_000 * np.sin(2 * np.pi * 200 * times)).astype(np.int16), 16_000))

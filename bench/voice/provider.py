@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from aiohttp import web
 
-from providers.sound import Sound, wav
+from providers.sound import Sound, encode_wav
 
 ENGINE_SECONDS, PIECE_SECONDS = 0.15, 0.025
 AFTER = ["And", "this", "is", "a", "second", "sentence.", "Here", "it", "ends."]
@@ -44,7 +44,7 @@ def tone() -> bytes:
     """What every sentence sounds like."""
     times = np.arange(round(RATE * SOUND_SECONDS)) / RATE
     samples = 9_000 * np.sin(2 * np.pi * 220 * times) * (0.6 + 0.4 * np.sin(2 * np.pi * 4 * times))
-    return wav(Sound(samples.astype(np.int16), RATE))
+    return encode_wav(Sound(samples.astype(np.int16), RATE))
 
 
 async def hear(request: web.Request) -> web.Response:

@@ -1,6 +1,6 @@
 """The admin of the gallery: published characters, the decisions on their versions, and reports."""
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin, messages
@@ -17,7 +17,6 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.models import User
 from companions.errors import GalleryError
 from companions.gallery import catalogue, decisions
 from companions.gallery.publication import read_origin
@@ -26,7 +25,7 @@ from companions.models import GalleryCharacter, GalleryReport, GalleryVersion
 from files.errors import FilesError
 from files.responses import serve
 from safety.admin import PrivateAdmin, describe_name, link, link_to, moment, number, state
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 from text.strings import storable
 
@@ -116,7 +115,7 @@ class GalleryVersionAdmin(PrivateAdmin):
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
         version = get_object_or_404(GalleryVersion.objects.select_related("character"), pk=object_id)
-        operator, deed, now = cast(User, request.user), request.POST.get("deed"), timezone.now()
+        operator, deed, now = get_operator(request), request.POST.get("deed"), timezone.now()
         reason, rating = storable(request.POST.get("reason", ""))[:1_000], request.POST.get("rating", "")
         try:
             match deed:
@@ -140,7 +139,7 @@ class GalleryVersionAdmin(PrivateAdmin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         version = get_object_or_404(GalleryVersion.objects.exclude(picture=None), pk=object_id)
-        operator = cast(User, request.user)
+        operator = get_operator(request)
         record(operator, AuditEntry.Deed.OPENED, GalleryVersion, version.pk, self.owner_of(version.pk))
         try:
             return serve(request, version.picture)  # type: ignore[arg-type]
@@ -202,7 +201,7 @@ class GalleryReportAdmin(PrivateAdmin):
         if not request.user.has_perm(MAY_DECIDE):
             raise PermissionDenied
         report = get_object_or_404(GalleryReport, pk=object_id)
-        if decisions.settle_report(cast(User, request.user), report, timezone.now()):
+        if decisions.settle_report(get_operator(request), report, timezone.now()):
             messages.success(request, gettext("The report has been dealt with."))
         return redirect("admin:companions_galleryreport_change", report.pk)
 

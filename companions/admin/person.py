@@ -15,8 +15,8 @@ from companions.events import describe_failure
 from companions.models import Companion, Message, Reply
 from files.models import StoredFile
 from memory.models import Memory
-from safety.admin.people import UserAdmin, get_operator
-from safety.audit import record
+from safety.admin.people import UserAdmin
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 from safety.provider_usage import load_last_month
 

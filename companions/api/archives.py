@@ -8,7 +8,7 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import checked, once
+from accounts.idempotency import check_key, create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.companions import COMPANION
@@ -49,7 +49,7 @@ def export_archive(request: SignedInRequest, companion_id: UUID) -> StreamingHtt
 def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Status[dict[str, object]]:
     now = timezone.now()
     admit_to(request.user, "imports", now)
-    checked(key)
+    check_key(key)
     file = open_upload(request, settings.ARCHIVE_BYTES)
     # Before the transaction of `once`, since it waits for the file storage.
     upload = uploads.keep_upload(request.user, file, now, is_looked_at=False)
@@ -60,7 +60,7 @@ def import_archive(request: SignedInRequest, key: IdempotencyKey = None) -> Stat
         return upload.pk
 
     try:
-        made_id, _ = once(request.user, "import_archive", key, digest, make)
+        made_id, _ = create_once(request.user, "import_archive", key, digest, make)
     finally:
         uploads.drop_unused(upload.pk)  # if the request was a repeat, or the restore could not begin
     return Status(202, describe_restore(access.get_archive_upload(request.user, made_id)))

@@ -9,7 +9,7 @@ from django.utils import timezone
 from ninja import Field, Form, Query, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from cards.reader import read_card
 from companions import access
@@ -111,7 +111,7 @@ def import_card(
 
     body = f"{upload.sha256} {chosen.model_dump_json()}"
     try:
-        made_id, _ = once(request.user, "import_card", key, body, make)
+        made_id, _ = create_once(request.user, "import_card", key, body, make)
     finally:
         card_import.drop_upload(upload_id)  # if no companion was made of it
     return Status(201, access.get_companion(request.user, made_id))

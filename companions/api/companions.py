@@ -13,7 +13,7 @@ from ninja import Field, Router, Schema, Status
 from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import FILE, IdempotencyKey, ListOut, Text, describe_form, list_rows
@@ -181,7 +181,7 @@ def create_companion(
         admit_to(request.user, "companions", timezone.now())
         return create(request.user, **body.dict(), now=timezone.now()).pk
 
-    made_id, _ = once(request.user, "create_companion", key, request.body, make)
+    made_id, _ = create_once(request.user, "create_companion", key, request.body, make)
     return Status(201, access.get_companion(request.user, made_id))
 
 
@@ -255,7 +255,7 @@ def import_digital_life(request: SignedInRequest, key: IdempotencyKey = None) ->
         admit_to(request.user, "imports", timezone.now())
         return import_mind(request.user, mind, timezone.now()).pk
 
-    made_id, _ = once(request.user, "import_digital_life", key, body, make)
+    made_id, _ = create_once(request.user, "import_digital_life", key, body, make)
     moved = {
         "companion": access.get_companion(request.user, made_id),
         "messages": mind.messages,

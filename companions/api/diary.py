@@ -11,7 +11,7 @@ from ninja import Field, Router, Schema
 from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import IdempotencyKey, ListOut, MessagesOut, Out, list_rows
@@ -120,7 +120,7 @@ def _write_once(
         admit_to(request.user, "revisions", timezone.now())
         return write().pk
 
-    id, _ = once(request.user, operation, key, request.body, make)
+    id, _ = create_once(request.user, operation, key, request.body, make)
     return Revision.objects.owned_by(request.user).get(pk=id)
 
 

@@ -13,7 +13,7 @@ from ninja.errors import ValidationError as InvalidRequestError
 from pydantic import StringConstraints, ValidationError
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.usage import admit_work
 from companions import access
 from companions.api.schemas import FILE, FilledText, IdempotencyKey, ListOut, Out, describe_form, list_rows
@@ -129,7 +129,7 @@ def give_document(
         return editing.give_document(companion, title, text, timezone.now()).pk
 
     body = orjson.dumps([title, text]) if key else b""
-    made_id, _is_new = once(request.user, f"give_document {companion_id}", key, body, make)
+    made_id, _is_new = create_once(request.user, f"give_document {companion_id}", key, body, make)
     return Status(201, access.get_document(request.user, companion_id, made_id))
 
 

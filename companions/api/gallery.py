@@ -10,7 +10,7 @@ from ninja import Field, Query, Router, Schema, Status
 from pydantic import AfterValidator, StringConstraints
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.cards import CardOut
@@ -216,7 +216,7 @@ def publish_character(request: SignedInRequest, body: PublishIn, key: Idempotenc
     def make() -> UUID:
         return submission.submit(companion, publication, terms, picture, now).character_id
 
-    made_id, _ = once(request.user, "publish_character", key, request.body, make)
+    made_id, _ = create_once(request.user, "publish_character", key, request.body, make)
     return Status(201, _published_out(catalogue.list_published(request.user).get(pk=made_id)))
 
 

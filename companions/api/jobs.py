@@ -9,7 +9,7 @@ from ninja.params import functions as P
 from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import ClientId, FilledText, IdempotencyKey, Out, Text, Timestamp
@@ -74,7 +74,7 @@ def import_log(
         admit_to(companion.user, "imports", timezone.now())
         return log_import.import_log(companion, lines, timezone.now()).pk
 
-    job_id, _ = once(request.user, f"import_log {companion_id}", key, request.body, make)
+    job_id, _ = create_once(request.user, f"import_log {companion_id}", key, request.body, make)
     return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))
 
 
@@ -91,7 +91,7 @@ def close_session(
     key: IdempotencyKey = None,
 ) -> Status[Out]:
     companion = access.get_companion(request.user, companion_id)
-    job_id, _ = once(
+    job_id, _ = create_once(
         request.user,
         f"close_session {companion_id}",
         key,

@@ -11,7 +11,7 @@ from ninja import Field, Router, Schema, Status
 from pydantic import StringConstraints
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.schemas import FilledText, IdempotencyKey, ListOut, Out, list_rows
@@ -105,7 +105,7 @@ def create_lorebook(request: SignedInRequest, body: LorebookIn, key: Idempotency
         made = editing.make_book(request.user, book, now, companion=companion, is_enabled=body.is_enabled)
         return made.pk
 
-    made_id, _ = once(request.user, "create_lorebook", key, request.body, make)
+    made_id, _ = create_once(request.user, "create_lorebook", key, request.body, make)
     return Status(201, _lorebook_out(access.get_lorebook(request.user, made_id)))
 
 

@@ -13,7 +13,7 @@ from ninja.params import functions as P
 from pydantic import StringConstraints, ValidationInfo, field_validator, model_validator
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.usage import admit_work
 from companions import access, deletion
 from companions.api.schemas import (
@@ -256,7 +256,7 @@ def add_memory(
         admit_work(companion.user, "memories", now)
         return add_fact(companion, body.text, now, body.happened_at).pk
 
-    made_id, _ = once(request.user, f"add_memory {companion_id}", key, request.body, make)
+    made_id, _ = create_once(request.user, f"add_memory {companion_id}", key, request.body, make)
     return Status(201, access.get_memory(request.user, companion_id, made_id))
 
 

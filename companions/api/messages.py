@@ -17,7 +17,7 @@ from ninja import Field, Router, Schema, Status
 from ninja.params import functions as P
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import checked
+from accounts.idempotency import check_key
 from accounts.limits import admission
 from companions import access
 from companions.api.schemas import (
@@ -139,7 +139,7 @@ async def send_message(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     companion = await in_thread(access.get_companion, request.user, companion_id)
-    client_id, begin = body.client_id or checked(key), turn.start_with(body.attachments, body.quoted)
+    client_id, begin = body.client_id or check_key(key), turn.start_with(body.attachments, body.quoted)
     say = partial(turn.send, companion, body.text, client_id, timezone.now, begin=begin)
     return await _answer(companion, say, wait, accept)
 
@@ -164,7 +164,7 @@ async def say_anew(
     accept: Accept = "",
 ) -> Status[dict[str, object]] | StreamingHttpResponse:
     message = await in_thread(access.get_message_anywhere, request.user, companion_id, message_id)
-    client_id, begin = body.client_id or checked(key), operations.say_anew(message, body.quoted)
+    client_id, begin = body.client_id or check_key(key), operations.say_anew(message, body.quoted)
     say = partial(turn.send, message.companion, body.text, client_id, timezone.now, begin=begin)
     return await _answer(message.companion, say, wait, accept)
 

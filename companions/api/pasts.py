@@ -9,7 +9,7 @@ from django.utils import timezone
 from ninja import Field, Form, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import access
 from companions.api.jobs import JobOut, job_out
@@ -192,7 +192,7 @@ def import_past(
 
     body = f"{sha256(content).hexdigest()} {chosen.model_dump_json()}"
     try:
-        job_id, _ = once(request.user, f"import_past {companion_id}", key, body, make)
+        job_id, _ = create_once(request.user, f"import_past {companion_id}", key, body, make)
     finally:
         uploads.drop_upload(upload.pk)  # if no import uses it
     return Status(202, job_out(access.get_job(request.user, companion_id, job_id)))

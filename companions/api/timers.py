@@ -7,7 +7,7 @@ from django.utils import timezone
 from ninja import Field, Query, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions.access import get_companion, get_timer, get_waking
 from companions.api.schemas import IdempotencyKey, ListOut, Out, Text
@@ -91,7 +91,7 @@ def set_timer(
             )
         return timer.pk
 
-    made_id, _ = once(request.user, f"set_timer {companion_id}", key, request.body, make)
+    made_id, _ = create_once(request.user, f"set_timer {companion_id}", key, request.body, make)
     timer = get_timer(request.user, companion_id, made_id)
     return Status(201, _timer_out(timer, companion, timers.get_zone(companion)))
 
@@ -118,7 +118,7 @@ def fire_timer(
         admit_to(request.user, "timers", now)
         return timers.fire(timer, now, is_asked_for=True).pk
 
-    made_id, _ = once(request.user, f"fire_timer {timer_id}", key, request.body, make)
+    made_id, _ = create_once(request.user, f"fire_timer {timer_id}", key, request.body, make)
     return Status(202, {"waking": get_waking(request.user, companion_id, made_id)})
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.models import User
 from companions import creation
 from companions.errors import GalleryError
@@ -40,7 +40,7 @@ def adopt(
         def begin() -> UUID:
             return creation.begin_as(user, character, begun_with, now, name=name).pk
 
-        return once(user, "adopt_character", key, body, begin)[0]
+        return create_once(user, "adopt_character", key, body, begin)[0]
     version = entry.version
     refusal = GalleryError(
         "not_approved", _("This character is not in the gallery at the moment."), status=409
@@ -60,7 +60,7 @@ def adopt(
         return companion.pk
 
     try:
-        return once(user, "adopt_character", key, body, make)[0]
+        return create_once(user, "adopt_character", key, body, make)[0]
     finally:
         card_import.drop_upload(upload_id)  # if no companion was made of it
 

@@ -195,13 +195,13 @@ def write_draft(material: Material, now: datetime) -> Draft:
     talk = build_talk(companion.pk, shown, companion.user.zone, tokens, names)
     feeling = get_feeling_now(before, now)
     request = render_reflection_request(talk, persona, inner, feeling.text, names)
-    with charged(companion.payer, ModelCall.Purpose.REFLECTION) as charge:
+    with charged(companion.payer, ModelCall.Purpose.REFLECTION) as calls:
         answer = ask("reflection", request, Reflection)
     kept, rules = f"{inner}\n{persona}", request[0]["content"]
     text = keep_grounded(answer.text, talk, kept, names.values(), rules)
     if not text:
         raise MalformedError("No sentence of the inner state stands on what was shown")
-    return Draft(text, read_feeling(answer), shown, charge.calls[-1].pk)
+    return Draft(text, read_feeling(answer), shown, calls[-1].pk)
 
 
 def shorten_state(state: InnerState) -> str:

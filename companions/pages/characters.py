@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import IdempotencyConflictError, IdempotencyKeyError
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import creation
 from companions.characters import find_character, load_characters
@@ -102,7 +102,7 @@ def new(request: SignedInRequest) -> HttpResponse:
         return creation.begin_as(request.user, character, greeting, timezone.now()).pk
 
     try:
-        made_id, _is_new = once(request.user, "begin_as", request.POST.get("key"), slug, make)
+        made_id, _is_new = create_once(request.user, "begin_as", request.POST.get("key"), slug, make)
     except LimitError as error:
         context["refusal"] = error.detail
         return render(request, "companions/new.html", context, status=UNPROCESSABLE)
@@ -127,7 +127,9 @@ def own(request: SignedInRequest) -> HttpResponse:
         # Whoever goes back and writes something else makes another companion.
         written = hashlib.sha256(repr(form.cleaned_data).encode()).hexdigest()
         try:
-            made_id, _is_new = once(request.user, "make_own", given and f"{given}-{written}", written, make)
+            made_id, _is_new = create_once(
+                request.user, "make_own", given and f"{given}-{written}", written, make
+            )
         except LimitError as error:
             form.add_error(None, str(error.detail))
         except IdempotencyKeyError as error:  # of no page of ours

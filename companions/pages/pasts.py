@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from accounts.authentication import SignedInRequest
 from accounts.errors import RefusedError
-from accounts.idempotency import once
+from accounts.idempotency import create_once
 from accounts.limits.rates import admit_to
 from companions import creation
 from companions.access import get_companion, get_past_import, get_past_upload
@@ -180,7 +180,7 @@ def _remember(
             companion = creation.create(request.user, name=name, now=now)
         return imports.begin(companion, upload, read, wanted, now).pk
 
-    made_id, _is_new = once(request.user, "import_past", str(upload.pk), "", make)  # idempotent
+    made_id, _is_new = create_once(request.user, "import_past", str(upload.pk), "", make)  # idempotent
     return redirect("imports", PastImport.objects.get(pk=made_id).companion_id)
 
 

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_safe
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import find_made, once
+from accounts.idempotency import create_once, find_made
 from accounts.limits.rates import admit_to
 from cards.reader import read_card
 from companions.access import get_archive_upload, get_card_upload, get_companion
@@ -184,7 +184,9 @@ def card(request: SignedInRequest, upload_id: UUID) -> HttpResponse:
             return card_import.make_companion(found, now, name=name, greeting=greeting).pk
 
         try:
-            made_id, _is_new = once(request.user, "make_of_card", str(found.pk), "", make)  # idempotent
+            made_id, _is_new = create_once(
+                request.user, "make_of_card", str(found.pk), "", make
+            )  # idempotent
         except CompanionsError as error:
             refusal = str(error.detail)
         else:

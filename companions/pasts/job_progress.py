@@ -1,6 +1,6 @@
 """How far a job is, read from the rows that it works on: an imported log or past, or a session that is closed."""
 
-from accounts.limits.usage import NO_TOKENS
+from accounts.limits.usage import NO_TOKENS_LEFT
 from companions.models import Closing, Job, Message, PastImport
 from memory.embedding import select_unembedded
 
@@ -40,6 +40,6 @@ def _measure_past(job: Job, left: int) -> tuple[str, int]:
 
 
 def get_error_code(job: Job) -> str:
-    """Return the code of the job's error, `NO_TOKENS` if a closing waits for tomorrow's tokens, or else ""."""
-    waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS)
-    return job.error or (NO_TOKENS if waiting.exists() else "")
+    """Return the code of the job's error, `NO_TOKENS_LEFT` if a closing waits for tomorrow's tokens, or else ""."""
+    waiting = Closing.objects.open().filter(job=job, error=NO_TOKENS_LEFT)
+    return job.error or (NO_TOKENS_LEFT if waiting.exists() else "")

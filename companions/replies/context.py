@@ -82,7 +82,7 @@ class TurnContext:
 
     @property
     def whose(self) -> str:
-        """Return the key under which `accounts.limits.admission` counts the person."""
+        """Return the key under which `accounts.limits.places` counts the person."""
         return f"user:{self.companion.user_id}"
 
     @property

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from accounts.limits.admission import places
+from accounts.limits.places import places
 from accounts.models import ModelCall
 from companions import tools
 from companions.answers.cleaner import AnswerCleaner, Cut, Part

@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 
-from accounts.limits.usage import allowance
+from accounts.limits.usage import load_allowance
 from accounts.models import ModelCall
 from companions.conversations.messages import load_path
 from companions.minds.choice import choose_provider, compute_sampling, find_stand_ins, get_mind
@@ -66,7 +66,7 @@ def prepare(turn: TurnContext, cue: str, vector: CueVector | None, now: datetime
     reply = turn.reply
     begun_by = reply.continues.model if reply.continues else ""
     turn.provider, reply.is_stand_in = choose_provider(turn.companion, begun_by)
-    if not turn.provider.is_own and allowance(turn.companion.user, now).tokens_left == 0:
+    if not turn.provider.is_own and load_allowance(turn.companion.user, now).tokens_left == 0:
         raise AllowanceSpent("The person has no tokens left today")
     others = [] if turn.provider.is_own else find_stand_ins(turn.companion)
     turn.stand_ins = [other for other in others if other.model != turn.provider.model]

@@ -19,7 +19,8 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from accounts.limits.admission import at_work, places
+from accounts.limits.admission import at_work
+from accounts.limits.places import places
 from companions.conversations.attachments import attach, check_attached
 from companions.events import (
     CUT_OFF,

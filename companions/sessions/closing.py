@@ -10,7 +10,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q
 
-from accounts.limits.usage import NO_TOKENS, waits_until
+from accounts.limits.usage import NO_TOKENS_LEFT, waits_until
 from companions.deletion import delete_messages
 from companions.life.inner_state import revise
 from companions.life.reflection import read_feeling
@@ -150,7 +150,7 @@ def _may_ask(closing: Closing, lease: Lease) -> bool:
     user, is_asked_for = closing.companion.user, closing.job_id is not None
     tomorrow = waits_until(user, lease.clock(), is_asked_for=is_asked_for)
     if tomorrow:
-        lease.release(tomorrow, error=NO_TOKENS)
+        lease.release(tomorrow, error=NO_TOKENS_LEFT)
     return tomorrow is None
 
 

@@ -111,7 +111,7 @@ def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetim
     new = build_talk(companion.pk, batch.messages, zone, batch.tokens, names) if batch.untold else talk
     users, own = new.texts("user"), new.texts("companion")
     known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
-    with charged(payer, ModelCall.Purpose.LEARNING) as charge:
+    with charged(payer, ModelCall.Purpose.LEARNING) as calls:
         request = render_digest_request(talk, known, session.summary, names, zone=zone)
         digest = ask("digest", request, Digest)
         if not lease.renew():
@@ -132,7 +132,7 @@ def learn_batch(session: Session, lease: Lease, now: datetime, until_at: datetim
         words = verify([*drafted, *(pair.drafted for pair in pairs)], talk, names)
     read = {place: words[key] for place in only if (key := make_key("fact", place)) in words}
     contradicted, repeated = find_contradicted(pairs, words), find_repeated(pairs, words)
-    call_id = charge.calls[0].pk
+    call_id = calls[0].pk
     with transaction.atomic():
         companion.lock()
         ids = {memory.pk for memory in known} | {pair.memory.pk for pair in pairs}

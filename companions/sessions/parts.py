@@ -74,7 +74,7 @@ def draft_diary(material: Material) -> DiaryDraft:
         before_on=material.before.get_day(zone) if material.before else None,
         inner=inner,
     )
-    with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
+    with charged(companion.payer, ModelCall.Purpose.CLOSING) as calls:
         answer = ask("diary", request, Diary)
     whole = Talk([*talk.lines, *material.build_talk(others).lines])
     rules = f"{request[0]['content']}\n{material.persona}"
@@ -92,7 +92,7 @@ def draft_diary(material: Material) -> DiaryDraft:
         emotion=answer.emotion,
         intensity=answer.intensity,
         lines=[str(message.pk) for message in shown],
-        call_id=charge.calls[-1].pk,
+        call_id=calls[-1].pk,
         seen=fingerprint_diary(material),
         inner_state=felt.model_dump(mode="json") | {"text": text} if felt and text else None,
         felt_before=str(material.inner_state.pk) if material.inner_state else None,
@@ -161,14 +161,14 @@ def draft_facts(material: Material, now: datetime) -> FactsDraft:
     talk = material.build_talk(messages)
     users, own = talk.texts("user"), talk.texts("companion")
     known = find_neighbours(companion.pk, users, answers=own, now=now, zone=zone, payer=payer, names=names)
-    with charged(payer, ModelCall.Purpose.CLOSING) as charge:
+    with charged(payer, ModelCall.Purpose.CLOSING) as calls:
         answer = ask("facts", render_facts_request(talk, known, names, zone=zone), Facts)
     return FactsDraft(
         memories=[memory.model_dump(mode="json") for memory in answer.memories],
         unreadable=answer.unreadable,
         lines=[str(message.pk) for message in messages],
         known=[fingerprint_memory(memory) for memory in known],
-        call_id=charge.calls[-1].pk,
+        call_id=calls[-1].pk,
         seen=fingerprint_words(messages),
     )
 
@@ -207,7 +207,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         },
         untrue=_find_untrue(material),
     )
-    with charged(companion.payer, ModelCall.Purpose.CLOSING) as charge:
+    with charged(companion.payer, ModelCall.Purpose.CLOSING) as calls:
         answer = ask("understanding", request, Understanding)
     rules = request[0]["content"]
 
@@ -222,7 +222,7 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, [*of_self], talk, names),
         user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, [*of_user], talk, names),
         known=[fingerprint_memory(memory) for memory in known],
-        call_id=charge.calls[-1].pk,
+        call_id=calls[-1].pk,
         seen=fingerprint_understanding(material, drafts.facts),
     )
 

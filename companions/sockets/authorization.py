@@ -13,7 +13,7 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 from django.http.cookie import parse_cookie
 
-from accounts.authentication import token_user
+from accounts.authentication import find_token_user
 from accounts.errors import TokenError
 from accounts.models import User
 from companions.models import Companion
@@ -52,7 +52,7 @@ def find_sender(scope: Mapping[str, Any], now: datetime) -> User | None:
     """Return the active user of the bearer token or, without one, of the session; None if there is none."""
     if bearer := _get_bearer(scope):
         with contextlib.suppress(TokenError):
-            return token_user(bearer, now)
+            return find_token_user(bearer, now)
         return None
     request = HttpRequest()
     cookies = parse_cookie(_get_header(scope, b"cookie") or "")

@@ -29,7 +29,7 @@ from memory.models import Memory, Space
 from memory.tasks import embed_waiting
 from providers.errors import ProviderError
 from safety.admin import data_column, moment
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 
@@ -105,7 +105,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             width = asked.width if asked else space.width  # asks the server, so before the transaction
             with transaction.atomic():
                 made = create_next_edition(space, width)
-                record(request.user, AuditEntry.Deed.CHANGED, Space, made.pk)  # type: ignore[arg-type]
+                record(get_operator(request), AuditEntry.Deed.CHANGED, Space, made.pk)
                 transaction.on_commit(embed_waiting.delay, robust=True)
         except (ProviderError, WidestError) as error:
             messages.error(request, str(error))
@@ -135,7 +135,7 @@ class SpaceAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         with transaction.atomic():
             if obj == wanted or obj.pk in count_served():
                 raise PermissionDenied
-            record(request.user, AuditEntry.Deed.DELETED, Space, obj.pk)  # type: ignore[arg-type]
+            record(get_operator(request), AuditEntry.Deed.DELETED, Space, obj.pk)
             super().delete_model(request, obj)
 
 

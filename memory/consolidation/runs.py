@@ -126,9 +126,9 @@ def _ask(run: Consolidation, found: Candidates, lease: Lease) -> Answered | None
             return None
         names, zone = run.companion.names, run.companion.user.zone
         request = render_request(found.memories, found.goals, zone, names=names, night_of=run.night_of)
-        with charged(payer, ModelCall.Purpose.CONSOLIDATION) as charge:
+        with charged(payer, ModelCall.Purpose.CONSOLIDATION) as calls:
             answer = ask("night", request, Answer)
-        call_id = charge.calls[-1].pk if charge.calls else None
+        call_id = calls[-1].pk if calls else None
         answered = Answered(seen=seen, answer=answer, call_id=call_id)
         if not _keep(run, found, answered, lease):
             return None

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from pydantic import BaseModel, Field
 
-from accounts.limits.usage import NO_TOKENS, charged, waits_until
+from accounts.limits.usage import NO_TOKENS_LEFT, charged, waits_until
 from accounts.models import ModelCall
 from database.journal import everywhere
 from jobs.lease import MAX_ATTEMPTS, Lease, note_failures, retry_at
@@ -71,15 +71,15 @@ def _write_next(document_id: UUID, lease: Lease, now: datetime) -> int:
         lease.release(None)
         return 0
     if tomorrow := waits_until(document.companion.user, now):  # half of the day's tokens is reserved for talk
-        lease.release(tomorrow, error=NO_TOKENS)
+        lease.release(tomorrow, error=NO_TOKENS_LEFT)
         return 0
     payer = document.companion.payer
     with preferring(document.companion.preference):
         limits = get_provider(Capability.BACKGROUND).context_tokens, settings.ANSWER_TOKENS
         pages = choose_fitting(waiting, *limits)
-        with charged(payer, ModelCall.Purpose.GISTS) as charge:
+        with charged(payer, ModelCall.Purpose.GISTS) as calls:
             answer = structured.ask("gists", render_request(document.title, pages, *limits), Gists)
-    call = charge.calls[-1].pk if charge.calls else None
+    call = calls[-1].pk if calls else None
     gists = {gist.number: gist.gist for gist in answer.gists if not is_boilerplate(gist.gist, SYSTEM)}
     kept = _keep(document, pages, gists, call, now)
     if kept == 0:

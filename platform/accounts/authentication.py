@@ -167,7 +167,7 @@ class PersonMiddleware:
 # -- by bearer token --------------------------------------------------------------------------------
 
 
-def token_user(plaintext: str, now: datetime) -> User | None:
+def find_token_user(plaintext: str, now: datetime) -> User | None:
     """Return the token's user, or None if it is revoked or mistyped; raise TokenError if it has expired or the account is
     closed. Its use is recorded at most once a minute.
     """
@@ -194,7 +194,7 @@ class BearerToken(HttpBearer):
 
     async def authenticate(self, request: HttpRequest, token: str) -> User | None:
         async with identifying() as visit:
-            user = await in_request_thread(token_user, token, timezone.now())
+            user = await in_request_thread(find_token_user, token, timezone.now())
         if visit:
             await visit.begin(user.pk if user else None)
         if user is not None:

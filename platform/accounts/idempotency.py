@@ -14,7 +14,7 @@ KEY_LIFETIME = timedelta(hours=24)
 MAX_KEY_CHARACTERS = 200
 
 
-def once(
+def create_once(
     user: User, operation: str, key: str | None, body: bytes | str, make: Callable[[], UUID]
 ) -> tuple[UUID, bool]:
     """Return the id of the row that `make` created, and True if it was created now; without a key it always is.
@@ -25,7 +25,7 @@ def once(
     if key is None:
         with transaction.atomic():
             return make(), True
-    checked(key)
+    check_key(key)
     digest = hashlib.sha256(body.encode() if isinstance(body, str) else body).hexdigest()
     with transaction.atomic():
         # The unique constraint makes a second request wait here.
@@ -48,7 +48,7 @@ def find_made(user: User, operation: str, key: str) -> UUID | None:
     return rows.values_list("made_id", flat=True).first()
 
 
-def checked(key: str | None) -> str | None:
+def check_key(key: str | None) -> str | None:
     """Return the key unchanged, or None if there is none; raise IdempotencyKeyError if it is malformed."""
     if key is not None and not (1 <= len(key) <= MAX_KEY_CHARACTERS and key.isprintable()):
         detail = f"Idempotency-Key must be 1 to {MAX_KEY_CHARACTERS} printable characters."

@@ -113,7 +113,7 @@ async def _check_stores() -> dict[str, bool]:
     return {"database": database, **signs}
 
 
-async def checks() -> dict[str, str]:
+async def run_checks() -> dict[str, str]:
     """Return the state of each part: `ok`, `degraded`, or `down` for parts without which Kith cannot serve."""
     stores, is_chat_up = await asyncio.gather(_check_stores(), chat_probe().is_up(time.monotonic()))
     return _describe({**stores, "disk": _has_room(), "chat": is_chat_up})
@@ -132,7 +132,7 @@ async def readyz(request: HttpRequest) -> JsonResponse:
 
 async def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 with `ok` or `degraded`, or 503 with `down` if database or Redis does not answer."""
-    return _answer(await checks())
+    return _answer(await run_checks())
 
 
 def _answer(checks: dict[str, str]) -> JsonResponse:

@@ -114,6 +114,13 @@ class Environment(environ.Env):  # type: ignore[misc]
             raise ImproperlyConfigured(f"{var} is {given!r}; it must be a mail address, or: Name <address>.")
         return given
 
+    def one_of(self, var: str, default: str, known: tuple[str, ...]) -> str:
+        """Return the variable, or `default`; raise ImproperlyConfigured if it is neither that nor among `known`."""
+        given = str(self.get_value(var, str, default=default))
+        if given not in (default, *known):
+            raise ImproperlyConfigured(f"{var} is {given!r}; it must be one of: {', '.join(known)}.")
+        return given
+
     def json_object(self, var: str) -> dict[str, Any]:
         """Return the variable as a JSON object, empty if it is not set; raise ImproperlyConfigured if it is none."""
         try:
@@ -236,15 +243,6 @@ def break_after(minutes: int) -> timedelta:
             f"KITH_BREAK_MINUTES is {minutes}; it must be a number from 1 to {LAWFUL_MINUTES}."
         )
     return timedelta(minutes=minutes)
-
-
-def one_of(name: str, given: str, known: tuple[str, ...]) -> str:
-    """Return `given`, the value of the setting `name`; raise ImproperlyConfigured if it is not among `known`."""
-    if given not in known:
-        raise ImproperlyConfigured(
-            f"{name} is {given!r}; it must be one of: {', '.join(filter(None, known))}."
-        )
-    return given
 
 
 def risuai_table(path: str) -> bytes:

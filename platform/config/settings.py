@@ -15,7 +15,6 @@ from config.setting_rules import (
     celery_broker,
     encryption_keys,
     mail_server,
-    one_of,
     postgres_database,
     private_storage,
     public_address,
@@ -298,9 +297,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 #: `KITH_SIGNUP` | `open`; `closed` in production | who can sign up: `open` (everybody), `invite` (with an
 #:   invitation) or `closed` (nobody)
-KITH_SIGNUP = env.str("KITH_SIGNUP", "closed" if IS_PRODUCTION else "open")
-if KITH_SIGNUP not in {"open", "invite", "closed"}:
-    raise ImproperlyConfigured(f"KITH_SIGNUP is {KITH_SIGNUP!r}; it must be open, invite or closed.")
+KITH_SIGNUP = env.one_of("KITH_SIGNUP", "closed" if IS_PRODUCTION else "open", ("open", "invite", "closed"))
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "companions"
 ACCOUNT_LOGOUT_REDIRECT_URL = "welcome"
@@ -377,7 +374,7 @@ CONTACT = env.str("KITH_CONTACT", "")
 GALLERY = env.bool("KITH_GALLERY", True)
 #: `KITH_AGES` | `any` | the minimum age of everybody with an account: `any`, `16` or `adult`. The gallery hides
 #:   what is rated for older people. The admin can set another for a single user
-AGES = one_of("KITH_AGES", env.str("KITH_AGES", "any"), ("any", "16", "adult"))
+AGES = env.one_of("KITH_AGES", "any", ("any", "16", "adult"))
 GALLERY_CHARACTERS_EACH = 50  # published by one person
 #: `KITH_OWN_PROVIDERS` | `0` | how many chat models of their own, with their own keys, each user may add to answer
 #:   their companions; `0` for none
@@ -511,14 +508,14 @@ if env.str("EMBEDDING_PREVIOUS_MODEL", ""):
 #:   at once per user; timeouts for connecting to the engine and for its answer
 SPEECH_ENGINES = ("openai", "f5", "fish", "gpt-sovits", "espeak", "browser")
 SPEECH = {
-    "engine": one_of("SPEECH_ENGINE", env.str("SPEECH_ENGINE", ""), ("", *SPEECH_ENGINES)),
+    "engine": env.one_of("SPEECH_ENGINE", "", SPEECH_ENGINES),
     "base_url": env.address("SPEECH_BASE_URL"),
     "api_key": env.str("SPEECH_API_KEY", ""),
     "model": env.str("SPEECH_MODEL", ""),
     "voice": env.str("SPEECH_VOICE", ""),
     "voices": env.list("SPEECH_VOICES", default=[]),
     "references": env.json_object("SPEECH_REFERENCES"),
-    "format": one_of("SPEECH_FORMAT", env.str("SPEECH_FORMAT", "mp3"), ("mp3", "wav", "opus", "aac", "flac")),
+    "format": env.one_of("SPEECH_FORMAT", "mp3", ("mp3", "wav", "opus", "aac", "flac")),
     "at_once": env.count("SPEECH_AT_ONCE", 2, least=1),
     "connect_seconds": env.seconds("SPEECH_CONNECT_SECONDS", 5.0),
     "seconds": env.seconds("SPEECH_SECONDS", 60.0),

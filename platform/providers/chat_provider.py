@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from database.encryption import DecryptionError
+from providers.engine.plan import DRY_MULTIPLIER
 from providers.engine.registry import NOT_STARTED, read_running
 from providers.errors import ProviderRefused
 from providers.models import OwnProvider, Provider
 
-ENGINE_DRY_MULTIPLIER = 0.8  # small models, as people run them at home, often repeat themselves
 OWN_SLOTS = 2  # how many calls of the worker may run at once on all own providers of one person
 OWN = "own"  # recorded instead of the address of a person's own provider, which is private
 
@@ -63,10 +63,9 @@ class ChatProvider:
         return self.api_key
 
 
-def describe(row: Provider) -> ChatProvider:
+def build_provider(row: Provider) -> ChatProvider:
     """Return how the row's provider is asked. For Kith's own engine, address and key are those of the present run."""
-    is_embedder = row.capability == Provider.Capability.EMBEDDING
-    most = int(settings.EMBEDDING.get("max_tokens", 0)) if is_embedder else settings.CONTEXT_TOKENS
+    most = int(settings.EMBEDDING.get("max_tokens", 0)) if row.is_embedder else settings.CONTEXT_TOKENS
     key = _open_key(row)
     provider = ChatProvider(
         row.base_url,
@@ -88,12 +87,12 @@ def describe(row: Provider) -> ChatProvider:
         base_url=read_running(settings.KITH_HOME).get(row.pk, NOT_STARTED).base_url,
         api_key=settings.ENGINE_KEY,
         slots=row.slots or 1,
-        dry_multiplier=ENGINE_DRY_MULTIPLIER,
+        dry_multiplier=DRY_MULTIPLIER,
         has_lost_key=False,
     )
 
 
-def describe_own(row: OwnProvider) -> ChatProvider:
+def build_own_provider(row: OwnProvider) -> ChatProvider:
     """Return how a person's own provider is asked: by at most OWN_SLOTS of the worker's calls at once."""
     key = _open_key(row)
     return ChatProvider(

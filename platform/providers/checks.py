@@ -21,7 +21,6 @@ FIELDS_EXAMPLE = (
 REFERENCES_EXAMPLE = (
     """Write an object, such as SPEECH_REFERENCES='{"Mira": {"path": "/srv/mira.wav", "text": "Hello."}}'."""
 )
-FORMATS = ("mp3", "wav", "opus", "aac", "flac")
 
 
 @register
@@ -64,16 +63,9 @@ def check_speech(**_: Any) -> list[CheckMessage]:
 
 
 def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage]:
-    known = (*ENGINES, BROWSER)
-    if name not in known:
-        hint = f"It is one of {', '.join(known)}."
-        yield Error(f"SPEECH_ENGINE is {name!r}.", hint=hint, id="providers.E004")
-    elif name != BROWSER and ENGINES[name].needs_address and not wanted["base_url"]:
+    if name != BROWSER and ENGINES[name].needs_address and not wanted["base_url"]:
         hint = "Set SPEECH_BASE_URL."
         yield Error(f"SPEECH_ENGINE is {name}, and it has no address.", hint=hint, id="providers.E005")
-    if wanted["format"] not in FORMATS:
-        hint = f"It is one of {', '.join(FORMATS)}."
-        yield Error(f"SPEECH_FORMAT is {wanted['format']!r}.", hint=hint, id="providers.E006")
     if not _are_references(wanted["references"]):
         yield Error("SPEECH_REFERENCES is in another form.", hint=REFERENCES_EXAMPLE, id="providers.E007")
     elif name in ENGINES and ENGINES[name].needs_reference and not wanted["references"]:
@@ -86,10 +78,8 @@ def _check_speech(wanted: Mapping[str, Any], name: str) -> Iterator[CheckMessage
         yield Warning(f"SPEECH_ENGINE is espeak, and {PROGRAM} is not there.", hint=hint, id="providers.W003")
 
 
-def _are_references(given: object) -> bool:
-    """Return whether `given` maps each name to an object of strings with a path among them."""
-    if not isinstance(given, Mapping):
-        return False
+def _are_references(given: Mapping[str, object]) -> bool:
+    """Return whether each name is mapped to an object of strings with a path among them."""
     return all(
         isinstance(reference, Mapping)
         and reference.get("path")

@@ -6,7 +6,8 @@ ProviderError
 │   │   └── LimitReached  a limit of the operator's: background work is postponed, a person who waits is told
 │   │       └── AllowanceSpent  the person's own tokens of the day are used up
 │   ├── ModelMissing      no provider in force has the model that was asked for
-│   └── ModelLoading      the server has just started: it will answer soon
+│   ├── ModelLoading      the server has just started: it will answer soon
+│   └── AnswerUnfinished  an answer to background work broke off, for which the request may be to blame
 ├── ProviderRefused       4xx, such as a bad request or a bad key: another try will not help
 │   ├── AddressRefused    a person's own address that must not be asked from here
 │   ├── AnswerWithheld    the provider's content filter withheld the answer
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from django.utils.translation import gettext_lazy as _
 
 from jobs.errors import PostponedError, RetryableError
+from text.strings import storable
 
 if TYPE_CHECKING:
     from providers.chat.events import Usage
@@ -42,8 +44,7 @@ class ProviderError(RetryableError):
     sentence = _("The model could not answer.")
 
     def __init__(self, said: str, *, status: int | None = None, usage: "Usage | None" = None) -> None:
-        # A database refuses NUL and lone surrogates, and a server may answer with either.
-        self.said = said[:MAX_CHARACTERS].replace("\0", "").encode(errors="replace").decode()
+        self.said = storable(said[:MAX_CHARACTERS])
         self.status = status
         self.usage = usage
         super().__init__(self.said)

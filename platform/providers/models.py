@@ -275,10 +275,13 @@ class Provider(KeyedModel):
 
     def clean(self) -> None:
         """Raise ValidationError if a model that is not for embedding has fewer than MIN_CONTEXT_TOKENS of context."""
-        is_embedder = self.capability == self.Capability.EMBEDDING
-        if not is_embedder and self.context_tokens and self.context_tokens < MIN_CONTEXT_TOKENS:
+        if not self.is_embedder and self.context_tokens and self.context_tokens < MIN_CONTEXT_TOKENS:
             least = _("At least %(tokens)s, but for embedding.") % {"tokens": MIN_CONTEXT_TOKENS}
             raise ValidationError({"context_tokens": least})
+
+    @property
+    def is_embedder(self) -> bool:
+        return self.capability == self.Capability.EMBEDDING
 
     def compute_cost(self, sent: int, received: int) -> Decimal | None:
         """Return what the tokens cost, in the currency of the prices, or None if no price is given."""

@@ -23,7 +23,7 @@ from django.db import connection, transaction
 from django.db.models import Min
 
 from database.queries import DATABASE_UNAVAILABLE
-from providers.chat_provider import OWN, ChatProvider, count_slots, describe, describe_own
+from providers.chat_provider import OWN, ChatProvider, build_own_provider, build_provider, count_slots
 from providers.engine.rows import want_engines
 from providers.errors import ModelMissing
 from providers.models import OwnProvider, Provider
@@ -67,13 +67,21 @@ def get_preference() -> Preference:
     return _preference.get()
 
 
+def read_active() -> ActiveProviders:
+    """Return the active providers of each capability (one query)."""
+    active: dict[str, list[ChatProvider]] = defaultdict(list)
+    for row in Provider.objects.filter(is_active=True).order_by("order", "pk"):
+        active[row.capability].append(build_provider(row))
+    return active
+
+
 class Cache:
     """The active providers as this process last read them from the database."""
 
     def __init__(
         self,
         clock: Callable[[], float] = time.monotonic,
-        read: Callable[[], ActiveProviders] | None = None,
+        read: Callable[[], ActiveProviders] = read_active,
     ) -> None:
         self._clock = clock
         self._read = read
@@ -90,7 +98,7 @@ class Cache:
         if now - self._read_at >= FRESH_SECONDS and not _is_in_loop() and not connection.needs_rollback:
             try:
                 with transaction.atomic() if connection.in_atomic_block else nullcontext():
-                    self._known = (self._read or read_active)()
+                    self._known = self._read()
             except DATABASE_UNAVAILABLE as error:
                 log.warning("providers_not_read", error=type(error).__name__)
             if self._known is not None:
@@ -237,17 +245,9 @@ def get_environment_provider() -> ChatProvider:
     )
 
 
-def read_active() -> ActiveProviders:
-    """Return the active providers of each capability (one query)."""
-    active: dict[str, list[ChatProvider]] = defaultdict(list)
-    for row in Provider.objects.filter(is_active=True).order_by("order", "pk"):
-        active[row.capability].append(describe(row))
-    return active
-
-
 def _read_own(user_id: int) -> ActiveProviders:
     """Return the person's own providers (one query)."""
-    return {OWN: [describe_own(row) for row in OwnProvider.objects.owned_by(user_id)]}
+    return {OWN: [build_own_provider(row) for row in OwnProvider.objects.owned_by(user_id)]}
 
 
 @transaction.atomic
@@ -267,17 +267,10 @@ def choose_chat(
     An existing row with this address and model is updated; it keeps its key, context and slots unless others are given.
     A provider that Kith's own engine runs has an `engine_file` and an empty `base_url`.
     """
-    Provider(name=name, base_url=base_url, model=model, engine_file=engine_file).clean_fields()
-    row: Provider = Provider.objects.get_or_create(
-        capability=Capability.CHAT,
-        base_url=base_url,
-        model=model,
-        defaults={"name": name, "engine_file": engine_file},
-    )[0]
-    row.name = name
+    row = _get_or_create_row(Capability.CHAT, name, base_url, model, engine_file)
     row.context_tokens = context_tokens or row.context_tokens
     row.slots = row.slots if slots is None else slots
-    row.engine_file, row.threads = engine_file, threads
+    row.threads = threads
     if api_key:
         row.api_key = api_key
     _put_first(row)
@@ -287,17 +280,25 @@ def choose_chat(
 @transaction.atomic
 def choose_embedder_file(name: str, model: str, engine_file: str) -> Provider:
     """Make this model file the first embedding provider, and return its row. Raise as `choose_chat` does."""
-    Provider(name=name, model=model, engine_file=engine_file).clean_fields()
+    row = _get_or_create_row(Capability.EMBEDDING, name, "", model, engine_file)
+    _put_first(row)
+    return row
+
+
+def _get_or_create_row(
+    capability: Capability, name: str, base_url: str, model: str, engine_file: str
+) -> Provider:
+    """Return the row without prefixes of this address and model, with this name and file."""
+    Provider(name=name, base_url=base_url, model=model, engine_file=engine_file).clean_fields()
     row: Provider = Provider.objects.get_or_create(
-        capability=Capability.EMBEDDING,
-        base_url="",
+        capability=capability,
+        base_url=base_url,
         model=model,
         query_prefix="",
         document_prefix="",
         defaults={"name": name, "engine_file": engine_file},
     )[0]
     row.name, row.engine_file = name, engine_file
-    _put_first(row)
     return row
 
 

@@ -18,6 +18,7 @@ from providers.http.sdk_errors import (
     SDK_ERRORS,
     excerpt,
     extract_message,
+    list_causes,
     make_error,
     redact,
     translate_error,
@@ -38,10 +39,7 @@ def _retry_if_disconnected(request: Request[P]) -> Request[P]:
         try:
             return await request(*args, **kwargs)
         except ProviderUnavailable as error:
-            cause: BaseException | None = error
-            while cause is not None and not isinstance(cause, aiohttp.ServerDisconnectedError):
-                cause = cause.__cause__ or cause.__context__
-            if cause is None:
+            if not any(isinstance(each, aiohttp.ServerDisconnectedError) for each in list_causes(error)):
                 raise
         return await request(*args, **kwargs)
 

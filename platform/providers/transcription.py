@@ -40,16 +40,16 @@ class Transcript:
 
 def is_offered() -> bool:
     """Return whether a transcription server is set, by the environment or in the admin."""
-    return bool(place())
+    return bool(get_place())
 
 
-def place() -> str:
+def get_place() -> str:
     """Return the address of the transcription server, or an empty string if none is set."""
     address: str = _get_settings()["base_url"]
     return address
 
 
-def model() -> str:
+def get_model() -> str:
     """Return the name of the transcription model."""
     return _get_settings()["model"] or DEFAULT_MODEL
 
@@ -70,7 +70,7 @@ async def transcribe(
     if not is_offered():
         raise ProviderUnavailable("No transcription is set")
     server, tag = SoundServer.from_settings(_get_settings()), _shorten_tag(language)
-    fields: dict[str, Any] = {"model": model(), "response_format": "json", "file": (name, content)}
+    fields: dict[str, Any] = {"model": get_model(), "response_format": "json", "file": (name, content)}
     fields |= {"language": tag} if tag else {}
     fields |= {"prompt": prompt[:MAX_PROMPT_CHARACTERS]} if prompt else {}
     body = await server.request_by_sdk(

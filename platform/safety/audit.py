@@ -1,16 +1,23 @@
 """The audit trail: what operators looked at, did and searched for."""
 
 from collections.abc import Collection
+from typing import cast
 from uuid import UUID
 
 from cryptography.fernet import Fernet
 from django.db.models import Model
+from django.http import HttpRequest
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import User
 from database.encryption import decrypt, encrypt
 from safety.models import AuditEntry, AuditKey
+
+
+def get_operator(request: HttpRequest) -> User:
+    """Return the signed-in operator."""
+    return cast(User, request.user)
 
 
 def record(

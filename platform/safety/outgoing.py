@@ -51,7 +51,7 @@ def check_outgoing(payer: Payer | None, text: str, *, is_asked_for: bool = False
     settings.CHECK_BY_MODEL is off or the payer has no tokens left. If the model fails, answers malformed, or quotes no
     words of the text, the text may be sent. Raise ProviderBusy if the model may not be asked now.
     """
-    rule = find_broken_rule(text)
+    rule = find_rule(RULES, text)
     if rule or is_asked_for or not _is_model_asked(payer):
         return rule
     half = MAX_MODEL_CHARACTERS // 2
@@ -79,8 +79,3 @@ def _is_model_asked(payer: Payer | None) -> bool:
     if by_model is False or (by_model is None and provider.is_rehearsal):
         return False
     return payer is None or has_tokens_left(payer.user_id, timezone.now())
-
-
-def find_broken_rule(text: str) -> str:
-    """Return the name of the first hard rule, of any language, that the text breaks, or "" if it breaks none."""
-    return find_rule(RULES, text)

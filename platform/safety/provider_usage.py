@@ -9,11 +9,11 @@ from django.db.models import Aggregate, Count, F, FloatField, Q, Sum
 from django.db.models.functions import TruncHour
 
 from accounts.models import ModelCall, SoundCall, User
-from providers.chat_provider import describe
+from providers.chat_provider import build_provider
 from providers.models import Provider
 
 SHOWN_HOURS, SHOWN_DAYS = 24, 30
-FAILED = ("unavailable", "refused")
+FAILED_OUTCOMES = ("unavailable", "refused")  # of calls of models and of sound
 
 
 class Percentile(Aggregate):
@@ -56,14 +56,14 @@ def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]
     """Return the use of each chat or embedding model, by the person or by all, in the last `SHOWN_DAYS` days, the
     largest first.
     """
-    rows = {(describe(row).base_url, row.model): row for row in Provider.objects.all()}
+    rows = {(build_provider(row).base_url, row.model): row for row in Provider.objects.all()}
     calls = ModelCall.objects.owned_by(person) if person else ModelCall.objects.all()
     uses = (
         calls.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
         .values_list("model", "provider")
         .annotate(
             requests=Count("pk"),
-            failures=Count("pk", filter=Q(outcome__in=FAILED)),
+            failures=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
             sent=Sum("prompt_tokens"),
             received=Sum("completion_tokens"),
         )
@@ -82,16 +82,18 @@ def load_last_day(row: Provider, now: datetime) -> list[Hour]:
     is_sound = row.capability in SoundCall.Capability.values
     calls: Any = (SoundCall if is_sound else ModelCall).objects
     calls = calls.filter(
-        provider=describe(row).base_url, model=row.model, started_at__gte=now - timedelta(hours=SHOWN_HOURS)
+        provider=build_provider(row).base_url,
+        model=row.model,
+        started_at__gte=now - timedelta(hours=SHOWN_HOURS),
     )
     tokens = {"sent": Sum("prompt_tokens"), "received": Sum("completion_tokens")}
-    answered = ~Q(outcome__in=FAILED)
+    answered = ~Q(outcome__in=FAILED_OUTCOMES)
     hours = (
         calls.annotate(hour=TruncHour("started_at"))
         .values("hour")
         .annotate(
             requests=Count("pk"),
-            failures=Count("pk", filter=Q(outcome__in=FAILED)),
+            failures=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
             median=Percentile("milliseconds", 0.5, filter=answered),
             slow=Percentile("milliseconds", 0.95, filter=answered),
             **({} if is_sound else tokens),

@@ -7,7 +7,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient, Client
 from django.utils import timezone
 
-from accounts.authentication import token_user
+from accounts.authentication import find_token_user
 from accounts.errors import TokenError
 from accounts.models import Token, User
 from companions.sockets.authorization import find_sender
@@ -82,7 +82,7 @@ def test_the_last_use_is_recorded_at_most_once_a_minute(alice: User) -> None:
         (NOON + timedelta(seconds=61), NOON + timedelta(seconds=61)),
     ]
     for used_at, recorded_at in uses:
-        assert token_user(plaintext, used_at) == alice
+        assert find_token_user(plaintext, used_at) == alice
         token.refresh_from_db()
         assert token.last_used_at == recorded_at
 
@@ -133,7 +133,7 @@ def test_who_sent_a_wrong_token_is_not_asked_to_send_one(header: str, told: str)
 
 def test_a_token_is_good_up_to_its_end(alice: User) -> None:
     _, plaintext = Token.objects.issue(alice, "laptop", NOON)
-    assert token_user(plaintext, NOON - timedelta(microseconds=1)) == alice
+    assert find_token_user(plaintext, NOON - timedelta(microseconds=1)) == alice
     with pytest.raises(TokenError):
-        token_user(plaintext, NOON)
+        find_token_user(plaintext, NOON)
     assert find_sender({"headers": [(b"authorization", f"Bearer {plaintext}".encode())]}, NOON) is None

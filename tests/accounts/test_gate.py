@@ -6,7 +6,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries, Settings
 
 from accounts.errors import GateError
-from accounts.limits.usage import admit, allowance
+from accounts.limits.usage import admit, load_allowance
 from accounts.models import ModelCall, User
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -81,16 +81,16 @@ def test_tokens_of_others_do_not_count(alice: User, bob: User) -> None:
 def test_the_day_is_the_persons_own(alice: User, zone: str, began_at: datetime) -> None:
     alice.time_zone = zone
     spend(alice, began_at - timedelta(microseconds=1), sent=7)
-    assert allowance(alice, NOON).tokens_today == 0
+    assert load_allowance(alice, NOON).tokens_today == 0
     spend(alice, began_at, sent=9)
-    assert allowance(alice, NOON).tokens_today == 9
-    assert allowance(alice, NOON).resets_at == began_at + timedelta(days=1)
+    assert load_allowance(alice, NOON).tokens_today == 9
+    assert load_allowance(alice, NOON).resets_at == began_at + timedelta(days=1)
 
 
 def test_the_day_on_which_clocks_go_forward_has_23_hours(alice: User) -> None:
     now = datetime(2026, 3, 29, 12, tzinfo=UTC)
     began_at = datetime(2026, 3, 28, 23, tzinfo=UTC)
-    assert allowance(alice, now).resets_at - began_at == timedelta(hours=23)
+    assert load_allowance(alice, now).resets_at - began_at == timedelta(hours=23)
     alice.tokens_per_day = 0
     assert refusal(alice, now=now).retry_after_seconds == 10 * 3600
 
@@ -101,6 +101,6 @@ def test_an_allowance_shows_what_is_left(
     alice.tokens_per_day, alice.messages_per_minute = 100, 8
     spend(alice, NOON, sent=130)
     with django_assert_num_queries(1):
-        allowed = allowance(alice, NOON)
+        allowed = load_allowance(alice, NOON)
     assert (allowed.messages_per_minute, allowed.tokens_per_day, allowed.tokens_today) == (8, 100, 130)
     assert allowed.tokens_left == 0

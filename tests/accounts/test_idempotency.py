@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.errors import IdempotencyConflictError, IdempotencyKeyError
-from accounts.idempotency import drop_old_keys, once
+from accounts.idempotency import create_once, drop_old_keys
 from accounts.models import IdempotencyKey, Invitation, User
 from accounts.tasks import drop_old_keys as drop_old_keys_task
 
@@ -22,29 +22,29 @@ def make_invitation(note: str = "made") -> UUID:
 
 
 def test_the_same_key_and_body_give_the_earlier_id(alice: User) -> None:
-    first, is_new = once(alice, "companions.create", "k", b"{}", make_invitation)
-    again, is_new_again = once(alice, "companions.create", "k", "{}", make_invitation)
+    first, is_new = create_once(alice, "companions.create", "k", b"{}", make_invitation)
+    again, is_new_again = create_once(alice, "companions.create", "k", "{}", make_invitation)
     assert (is_new, is_new_again) == (True, False)
     assert first == again
     assert Invitation.objects.count() == 1
 
 
 def test_the_same_key_with_another_body_is_a_conflict(alice: User) -> None:
-    once(alice, "companions.create", "k", b"{}", make_invitation)
+    create_once(alice, "companions.create", "k", b"{}", make_invitation)
     with pytest.raises(IdempotencyConflictError):
-        once(alice, "companions.create", "k", b"[]", make_invitation)
+        create_once(alice, "companions.create", "k", b"[]", make_invitation)
     assert Invitation.objects.count() == 1
 
 
 def test_without_a_key_every_write_is_new(alice: User) -> None:
-    ids = {once(alice, "companions.create", None, b"{}", make_invitation) for _ in range(2)}
+    ids = {create_once(alice, "companions.create", None, b"{}", make_invitation) for _ in range(2)}
     assert len(ids) == 2
     assert not IdempotencyKey.objects.exists()
 
 
 def test_a_key_belongs_to_one_person_and_one_operation(alice: User, bob: User) -> None:
     writes = [(alice, "companions.create"), (bob, "companions.create"), (alice, "timers.create")]
-    made = [once(user, operation, "k", b"{}", make_invitation) for user, operation in writes]
+    made = [create_once(user, operation, "k", b"{}", make_invitation) for user, operation in writes]
     assert all(is_new for _, is_new in made)
     assert len({id_ for id_, _ in made}) == 3
 
@@ -52,12 +52,12 @@ def test_a_key_belongs_to_one_person_and_one_operation(alice: User, bob: User) -
 @pytest.mark.parametrize("key", ["", "x" * 201, "a\x00b", "a\nb", "\x7f"])
 def test_what_is_not_a_key_is_refused(alice: User, key: str) -> None:
     with pytest.raises(IdempotencyKeyError):
-        once(alice, "companions.create", key, b"{}", make_invitation)
+        create_once(alice, "companions.create", key, b"{}", make_invitation)
     assert not Invitation.objects.exists()
 
 
 def test_a_key_may_have_200_characters(alice: User) -> None:
-    assert once(alice, "companions.create", "x" * 200, b"{}", make_invitation)[1]
+    assert create_once(alice, "companions.create", "x" * 200, b"{}", make_invitation)[1]
 
 
 def test_a_write_that_fails_keeps_neither_row_nor_key(alice: User) -> None:
@@ -66,9 +66,9 @@ def test_a_write_that_fails_keeps_neither_row_nor_key(alice: User) -> None:
         raise LookupError
 
     with pytest.raises(LookupError):
-        once(alice, "companions.create", "k", b"{}", fail)
+        create_once(alice, "companions.create", "k", b"{}", fail)
     assert not Invitation.objects.exists()
-    assert once(alice, "companions.create", "k", b"{}", make_invitation)[1]
+    assert create_once(alice, "companions.create", "k", b"{}", make_invitation)[1]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -78,7 +78,7 @@ def test_of_two_at_once_one_makes_and_both_get_its_id(alice: User) -> None:
     def write() -> tuple[UUID, bool]:
         start.wait(10)
         try:
-            return once(alice, "companions.create", "k", b"{}", make_invitation)
+            return create_once(alice, "companions.create", "k", b"{}", make_invitation)
         finally:
             connection.close()
 
@@ -100,7 +100,7 @@ def test_who_comes_second_makes_it_when_the_first_fails(alice: User) -> None:
 
     def write_and_fail() -> None:
         try:
-            once(alice, "companions.create", "k", b"{}", fail)
+            create_once(alice, "companions.create", "k", b"{}", fail)
         finally:
             connection.close()
 
@@ -108,7 +108,7 @@ def test_who_comes_second_makes_it_when_the_first_fails(alice: User) -> None:
         is_making.wait(10)
         may_fail.set()
         try:
-            return once(alice, "companions.create", "k", b"{}", make_invitation)
+            return create_once(alice, "companions.create", "k", b"{}", make_invitation)
         finally:
             connection.close()
 
@@ -121,15 +121,15 @@ def test_who_comes_second_makes_it_when_the_first_fails(alice: User) -> None:
 
 def test_keys_are_dropped_after_a_day(alice: User) -> None:
     now = timezone.now()
-    once(alice, "companions.create", "old", b"{}", make_invitation)
-    once(alice, "companions.create", "new", b"{}", make_invitation)
+    create_once(alice, "companions.create", "old", b"{}", make_invitation)
+    create_once(alice, "companions.create", "new", b"{}", make_invitation)
     IdempotencyKey.objects.filter(key="old").update(created_at=now - timedelta(hours=24, seconds=1))
     assert drop_old_keys(now) == 1
     assert [kept.key for kept in IdempotencyKey.objects.all()] == ["new"]
 
 
 def test_the_task_drops_what_is_old(alice: User) -> None:
-    once(alice, "companions.create", "old", b"{}", make_invitation)
+    create_once(alice, "companions.create", "old", b"{}", make_invitation)
     IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(days=2))
     drop_old_keys_task()
     assert not IdempotencyKey.objects.exists()

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from accounts.limits.admission import Places
+from accounts.limits.places import Places
 
 
 async def served(places: Places, whose: str, log: list[str]) -> None:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import SoundCall, User
-from providers.sound import read, wav
+from providers.sound import encode_wav, read
 from tests.admin.conftest import Scene
 from tests.admin.walk import listing
 from tests.fixtures.rehearsal import RehearsalServer
@@ -52,7 +52,7 @@ def test_a_button_plays_what_the_engine_says(
 
 def test_a_button_prints_what_was_heard(desk: Client, olive: User, speech_rehearsal: RehearsalServer) -> None:
     speech_rehearsal.script_sound({"capability": "transcription", "text": "Is anybody there?"})
-    file = SimpleUploadedFile("x.wav", wav(hum(1.5)))
+    file = SimpleUploadedFile("x.wav", encode_wav(hum(1.5)))
     assert "Is anybody there?" in tried(desk, "hear", file=file)
     call = SoundCall.objects.get()
     assert (call.user, call.capability, call.outcome, call.seconds) == (olive, "transcription", "done", 1.5)

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from bench.accessibility import Audit
-from bench.screenshots.__main__ import LONG_NAME, load_pages
+from bench.screenshots.album import LONG_NAME, load_pages
 from tests.fixtures.live import Live
 
 PAGES = {

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserType, Page, expect
 
-from providers.sound import wav
+from providers.sound import encode_wav
 from tests.browser.conftest import PATIENCE_MS
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -36,7 +36,7 @@ def speaking_browser(
 ) -> Iterator[Browser]:
     """A browser that hears a hum, again and again, and lets pages hear it."""
     sound: Path = tmp_path_factory.mktemp("sound") / "hum.wav"
-    sound.write_bytes(wav(hum(5.0, rate=48_000)))
+    sound.write_bytes(encode_wav(hum(5.0, rate=48_000)))
     flags = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
     flags += [f"--use-file-for-fake-audio-capture={sound}", "--autoplay-policy=no-user-gesture-required"]
     given = {**browser_type_launch_args, "args": [*browser_type_launch_args["args"], *flags]}

@@ -11,7 +11,7 @@ from django.db import connection
 from django.utils import timezone
 from pydantic import BaseModel
 
-from accounts.limits.usage import Payer, allowance, charged
+from accounts.limits.usage import Payer, charged, load_allowance
 from accounts.models import ModelCall, User
 from companions.errors import MindError
 from companions.events import describe_failure
@@ -82,7 +82,7 @@ async def test_it_answers_whom_it_is_chosen_for_and_costs_nothing_of_the_days_to
     def load() -> tuple[Any, ...]:
         call = ModelCall.objects.get(purpose="answer")
         companion = Companion.objects.select_related("mind").get(pk=mira.pk)
-        left = allowance(alice, timezone.now()).tokens_today
+        left = load_allowance(alice, timezone.now()).tokens_today
         reply = Reply.objects.get(model="mine", is_stand_in=False)
         proposed = find_proposed_model(companion, timezone.now())
         return call.provider, call.prompt_tokens > 0, left, reply.state, proposed

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from accounts.limits.usage import Payer, allowance
+from accounts.limits.usage import Payer, load_allowance
 from accounts.models import ModelCall, User
 from companions.models import Companion
 from companions.pasts.log_import import Line, import_log
@@ -42,7 +42,7 @@ def test_each_persons_memories_are_embedded_on_their_own_account(
 @pytest.mark.usefixtures("remote")
 def test_a_cue_is_charged_to_whoever_asks(alice: User, mira: Companion) -> None:
     assert embed_cue("tomatoes", Payer(alice.pk, mira.pk)) is not None
-    assert allowance(alice, timezone.now()).tokens_today > 0
+    assert load_allowance(alice, timezone.now()).tokens_today > 0
 
 
 @pytest.mark.usefixtures("remote")

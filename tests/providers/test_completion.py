@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 
-from config.health import checks
+from config.health import run_checks
 from providers.chat.completion import MAX_CHARACTERS, complete
 from providers.chat.events import ToolCall
 from providers.errors import (
@@ -65,9 +65,9 @@ def test_a_model_that_refused_its_last_request_is_not_told_to_be_well(
     rehearsal.script({"error": {"status": 401}}, {"answer": "Yes."})
     with pytest.raises(ProviderRefused):
         complete(get_provider(), MESSAGES)
-    assert async_to_sync(checks)()["chat"] == "degraded"
+    assert async_to_sync(run_checks)()["chat"] == "degraded"
     assert complete(get_provider(), MESSAGES).text == "Yes."
-    assert async_to_sync(checks)()["chat"] == "ok"
+    assert async_to_sync(run_checks)()["chat"] == "ok"
 
 
 def test_of_a_flood_of_calls_the_first_are_given(rehearsal: RehearsalServer, settings: Any) -> None:

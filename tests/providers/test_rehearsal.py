@@ -11,7 +11,7 @@ import pytest
 from openai import OpenAI
 from openai.types.chat import ChatCompletionMessage
 
-from providers.sound import wav
+from providers.sound import encode_wav
 from providers.tokens import estimate_messages
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
@@ -252,7 +252,7 @@ def test_ordinary_use_has_no_control_and_ends_when_told() -> None:
     streamed = sdk.chat.completions.create(model="rehearsal", messages=hello, stream=True)
     assert whole == "".join(chunk.choices[0].delta.content or "" for chunk in streamed if chunk.choices)
     assert sdk.audio.speech.create(model="rehearsal", voice="rehearsal", input="Hello!").content
-    sent: Any = ("speech.wav", wav(hum(1.0)))
+    sent: Any = ("speech.wav", encode_wav(hum(1.0)))
     heard = sdk.audio.transcriptions.create(model="rehearsal", file=sent).text
     assert heard == "This is a rehearsal: nobody has listened to what you said."
     with pytest.raises(urllib.error.HTTPError) as caught:

@@ -21,7 +21,7 @@ from providers.selection import (
     get_sound_settings,
 )
 from providers.speech import get_engine, get_engine_name
-from providers.transcription import is_offered, model, place
+from providers.transcription import get_model, get_place, is_offered
 from tests.fixtures.sound import NO_SPEECH, NO_TRANSCRIPTION
 
 KEY = "sk-of-the-operator-4711"
@@ -181,7 +181,7 @@ def test_speech_and_transcription_are_the_databases_where_the_environment_sets_n
     assert not is_offered()
     add("ears", capability=Capability.TRANSCRIPTION, api_key=KEY)
     add("voice", capability=Capability.SPEECH)
-    assert (is_offered(), place(), model()) == (True, "http://ears.example/v1", "m-ears")
+    assert (is_offered(), get_place(), get_model()) == (True, "http://ears.example/v1", "m-ears")
     assert get_sound_settings(Capability.TRANSCRIPTION)["api_key"] == KEY
     engine = get_engine()
     assert engine is not None
@@ -189,4 +189,4 @@ def test_speech_and_transcription_are_the_databases_where_the_environment_sets_n
     settings.SPEECH = NO_SPEECH | {"engine": "fish", "base_url": "http://fish.example"}
     settings.TRANSCRIPTION = NO_TRANSCRIPTION | {"base_url": "http://whisper.example/v1"}
     assert get_engine_name() == "fish"
-    assert place() == "http://whisper.example/v1"
+    assert get_place() == "http://whisper.example/v1"

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from providers.chat.events import Piece, Retracted, Thought, ToolCall
-from providers.chat.stream import MAX_OPEN_CALLS, StreamParser, ToolCallCollector
+from providers.chat.stream_parser import MAX_OPEN_CALLS, StreamParser, ToolCallCollector
 from providers.chat.thoughts import ThoughtSplitter
 from providers.errors import MalformedError, ProviderUnavailable
 

@@ -317,9 +317,9 @@ def test_each_call_is_charged_as_the_server_counted_it(
     rehearsal.script(*(MALFORMED[name] | {"task": "digest"} for name in names))
     rows: list[ModelCall] = []
     for _ in names:
-        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING, timezone.now) as charge:
+        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING, timezone.now) as calls:
             came("digest")
-        rows += charge.calls
+        rows += calls
     ledger = rehearsal.ledger()
     assert [row.outcome for row in rows] == ["done"] * 4 + ["unavailable", "refused"]
     assert [(row.prompt_tokens, row.completion_tokens, row.is_estimated) for row in rows[:4]] == [
@@ -341,9 +341,9 @@ def test_what_came_from_the_cache_is_charged_as_such(
 ) -> None:
     usage = {"prompt_tokens": 70, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 64}}
     rehearsal.script({"answer": WHOLE, "usage": usage, "task": "digest"})
-    with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+    with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as calls:
         came("digest")
-    row = ModelCall.objects.get(pk=charge.calls[0].pk)
+    row = ModelCall.objects.get(pk=calls[0].pk)
     assert (row.prompt_tokens, row.completion_tokens, row.cached_tokens) == (70, 7, 64)
     assert (row.outcome, row.is_estimated) == ("done", False)
 
@@ -354,11 +354,11 @@ def test_a_call_is_charged_even_if_its_companion_is_deleted_meanwhile(
 ) -> None:
     rehearsal.script({"answer": WHOLE, "task": "digest"})
     reply = start(mira, "Hello", None, timezone.now(), at_once=False).reply
-    with charged(Payer(alice.pk, mira.pk, reply.pk), ModelCall.Purpose.LEARNING) as charge:
+    with charged(Payer(alice.pk, mira.pk, reply.pk), ModelCall.Purpose.LEARNING) as calls:
         came("digest")
         delete_companion(mira)
     [call] = ModelCall.objects.owned_by(alice)
-    assert (charge.calls, call.companion_id, call.reply_id) == ([call], None, None)
+    assert (calls, call.companion_id, call.reply_id) == ([call], None, None)
     assert call.prompt_tokens > 0
 
 
@@ -367,11 +367,11 @@ def test_what_background_work_sent_and_got_is_kept_until_something_is_deleted(
     rehearsal: RehearsalServer, alice: User, mira: Companion
 ) -> None:
     def call() -> ModelCall:
-        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as calls:
             came("digest")
             if deleted:
                 delete_message(deleted.pop(), timezone.now())
-        return ModelCall.objects.get(pk=charge.calls[0].pk)
+        return ModelCall.objects.get(pk=calls[0].pk)
 
     first, second = say(mira, "I have a cat.", "And a dog.", at=timezone.now())
     deleted: list[Message] = []
@@ -398,9 +398,9 @@ def test_what_a_persons_own_provider_said_of_its_failure_is_not_kept(alice: User
     """It may name the address, which is the person's."""
     for place, said in ((OWN, ""), ("http://kith.example", "no model at http://10.0.0.7")):
         error = ProviderRefused("no model at http://10.0.0.7", status=404)
-        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as charge:
+        with charged(Payer(alice.pk, mira.pk), ModelCall.Purpose.LEARNING) as calls:
             note(Metered(place, "m", 1, False, 3, error, sent=MESSAGES))
-        assert ModelCall.objects.get(pk=charge.calls[0].pk).said == said
+        assert ModelCall.objects.get(pk=calls[0].pk).said == said
 
 
 @pytest.mark.django_db
@@ -422,6 +422,6 @@ def test_a_call_that_breaks_off_is_not_counted_as_answered() -> None:
 
 @pytest.mark.usefixtures("rehearsal")
 def test_without_a_payer_nothing_is_charged() -> None:
-    with charged(None, ModelCall.Purpose.LEARNING) as charge:
+    with charged(None, ModelCall.Purpose.LEARNING) as calls:
         came("digest")
-    assert charge.calls == []
+    assert calls == []

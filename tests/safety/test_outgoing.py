@@ -10,7 +10,8 @@ from accounts.models import ModelCall, User
 from companions.models import Companion
 from providers.models import OwnProvider
 from providers.selection import Capability, Preference, get_provider, preferring
-from safety.outgoing import RULES, check_outgoing, find_broken_rule
+from safety.outgoing import RULES, check_outgoing
+from safety.rules import find_rule
 from tests.fixtures.rehearsal import RehearsalServer
 
 KIND = "The kettle you looked at is half price until Sunday."
@@ -62,7 +63,7 @@ LET_THROUGH = [
 
 @pytest.mark.parametrize(("language", "rule", "text"), BROKEN)
 def test_each_rule_holds_its_own_back(language: str, rule: str, text: str) -> None:
-    assert find_broken_rule(text) == rule
+    assert find_rule(RULES, text) == rule
 
 
 def test_every_rule_is_shown_by_a_sentence() -> None:
@@ -73,20 +74,20 @@ def test_every_rule_is_shown_by_a_sentence() -> None:
 
 @pytest.mark.parametrize("text", LET_THROUGH)
 def test_what_is_kind_goes_through(text: str) -> None:
-    assert find_broken_rule(text) == ""
+    assert find_rule(RULES, text) == ""
 
 
 def test_both_languages_are_read_in_one_text() -> None:
-    assert not find_broken_rule("Have fun at the lake! 玩得开心")
-    assert find_broken_rule("Have fun at the lake! 你再不回来，我就永远消失。") == "threat"
-    assert find_broken_rule("玩得开心！ If you leave now, I won't be here in the morning.") == "threat"
+    assert not find_rule(RULES, "Have fun at the lake! 玩得开心")
+    assert find_rule(RULES, "Have fun at the lake! 你再不回来，我就永远消失。") == "threat"
+    assert find_rule(RULES, "玩得开心！ If you leave now, I won't be here in the morning.") == "threat"
 
 
 @pytest.mark.parametrize("where", [0, 10, 20])
 def test_one_sentence_of_a_long_text_is_enough(where: int) -> None:
     sentences = [KIND] * 20
     sentences.insert(where, "If you leave me now, I will cry, and it is your fault.")
-    assert find_broken_rule(" ".join(sentences))
+    assert find_rule(RULES, " ".join(sentences))
 
 
 HOSTILE = {
@@ -108,12 +109,12 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_no_text_breaks_it(name: str) -> None:
-    assert isinstance(find_broken_rule(HOSTILE[name]), str)
+    assert isinstance(find_rule(RULES, HOSTILE[name]), str)
 
 
 def test_what_is_invisible_hides_nothing() -> None:
-    assert find_broken_rule("I\u200b am fall\u00ading apart here and nobody comes.") == "distress"
-    assert find_broken_rule("Ｄon’t hang up, I have so much to tell.") == "parting"
+    assert find_rule(RULES, "I\u200b am fall\u00ading apart here and nobody comes.") == "distress"
+    assert find_rule(RULES, "Ｄon’t hang up, I have so much to tell.") == "parting"
 
 
 # -- where a chat model is asked too

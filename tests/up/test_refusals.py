@@ -87,7 +87,7 @@ if sys.platform == "linux":  # the only one that has a device which is always fu
 def test_a_wrong_setting_is_told_in_one_sentence_before_anything_is_started(tmp_path: Path) -> None:
     (tmp_path / "running").write_text("KITH_URL=ftp://example.org\n")  # of a run that was killed
     line = refusal(tmp_path, KITH_SIGNUP="maybe")
-    assert line.startswith("Kith could not be prepared: KITH_SIGNUP is 'maybe'; it must be open, ")
+    assert line.startswith("Kith could not be prepared: KITH_SIGNUP is 'maybe'; it must be one of: open, ")
 
 
 def test_a_database_that_does_not_answer(tmp_path: Path) -> None:

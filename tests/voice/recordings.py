@@ -13,7 +13,7 @@ from companions.models import Companion
 from files.contents import store_content
 from files.models import StoredFile
 from jobs.background import in_thread
-from providers.sound import mp3, wav
+from providers.sound import encode_mp3, encode_wav
 from tests.fixtures.sound import hum
 from voice.models import Recording
 
@@ -23,13 +23,13 @@ SAID = "My sister Ada lives in Lisbon."
 @cache
 def spoken(seconds: float = 1.0) -> bytes:
     """A sound as good as any to a scripted transcription."""
-    return wav(hum(seconds))
+    return encode_wav(hum(seconds))
 
 
 @cache
 def spoken_mp3() -> bytes:
     """A second of it, as it is kept."""
-    return mp3(hum(1.0), {})
+    return encode_mp3(hum(1.0), {})
 
 
 def hears(text: str = SAID, **step: Any) -> dict[str, Any]:

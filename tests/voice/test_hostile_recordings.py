@@ -13,7 +13,7 @@ from accounts.models import User
 from companions.models import Companion, Message
 from files.models import StoredFile
 from jobs.background import in_thread
-from providers.sound import Sound, wav
+from providers.sound import Sound, encode_wav
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.voice.recordings import SAID, Browser, hears, recorded, upload
@@ -40,7 +40,7 @@ def encoded(sound: Sound, container: str, codec: str, rate: int) -> bytes:
 
 
 def silence(seconds: float) -> bytes:
-    return wav(Sound(np.zeros(round(seconds * 16_000), np.int16), 16_000))
+    return encode_wav(Sound(np.zeros(round(seconds * 16_000), np.int16), 16_000))
 
 
 def broken(number: int) -> bytes:
@@ -58,8 +58,8 @@ REFUSED: dict[str, tuple[Make, int, str]] = {
     "nothing": (lambda: b"", 422, "empty"),
     "a page": (lambda: b"<!doctype html><script>alert(1)</script>", 422, "no_sound"),
     "silence": (lambda: silence(2.0), 422, "silent"),
-    "a hum that nobody hears": (lambda: wav(hum(1.0, loud=0.0005)), 422, "silent"),
-    "five minutes and a second": (lambda: wav(hum(301.0, rate=8_000)), 422, "too_long"),
+    "a hum that nobody hears": (lambda: encode_wav(hum(1.0, loud=0.0005)), 422, "silent"),
+    "five minutes and a second": (lambda: encode_wav(hum(301.0, rate=8_000)), 422, "too_long"),
     "twenty-one megabytes": (lambda: bytes(20_050_000), 413, "too_large"),
 }
 

@@ -9,7 +9,7 @@ from accounts.models import SoundCall, User
 from companions.models import Companion
 from files.storage import private
 from jobs.background import in_thread
-from providers.sound import wav
+from providers.sound import encode_wav
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
 from tests.fixtures.sound import hum
@@ -65,7 +65,7 @@ async def test_so_many_texts_are_read_aloud_and_no_more(
 async def test_a_reference_is_read_once_for_a_text(
     speech_rehearsal: RehearsalServer, mira: Companion, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await in_thread(set_reference, mira, wav(hum(2)), "", "Mine.", mira.created_at)
+    await in_thread(set_reference, mira, encode_wav(hum(2)), "", "Mine.", mira.created_at)
     settings.SPEECH = settings.SPEECH | {"engine": "f5"}
     reads: list[str] = []
     read_content = synthesis.read_content

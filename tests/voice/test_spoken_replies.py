@@ -14,7 +14,7 @@ from companions.models import Companion, Reply
 from companions.replies.broadcast import Publisher
 from files.models import StoredFile
 from jobs.background import in_thread
-from providers.sound import Sound, mp3, read, wav
+from providers.sound import Sound, encode_mp3, encode_wav, read
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.fixtures.turns import connected
@@ -223,8 +223,8 @@ async def test_a_lost_content_is_made_again(
 # -- what goes wrong ----------------------------------------------------------------------------------------------
 
 
-SILENCE = wav(Sound(np.zeros(24_000, dtype=np.int16), 24_000))
-CUT = mp3(hum(2.0), {})[:2000]
+SILENCE = encode_wav(Sound(np.zeros(24_000, dtype=np.int16), 24_000))
+CUT = encode_mp3(hum(2.0), {})[:2000]
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from accounts.models import User
 from companions.models import Companion
 from files.models import StoredFile
-from providers.sound import read, wav
+from providers.sound import encode_wav, read
 from providers.speech import SpeechRequest, get_engine
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api, problem
@@ -51,9 +51,9 @@ def test_what_says_nothing_cannot_be_spoken(
 
 def test_a_recording_is_kept_with_its_consent_and_taken_back(as_alice: Api, mira: Companion) -> None:
     path = f"/companions/{mira.pk}/voice/reference"
-    first = as_alice.form(path, recording(wav(hum(2)))).json()["reference"]
+    first = as_alice.form(path, recording(encode_wav(hum(2)))).json()["reference"]
     assert (first["consent"], first["text"], first["seconds"]) == (CONSENT, "What I say", 2.0)
-    second = as_alice.form(path, recording(wav(hum(3)), text="What\0 else")).json()["reference"]
+    second = as_alice.form(path, recording(encode_wav(hum(3)), text="What\0 else")).json()["reference"]
     assert second["text"] == "What else"
     assert StoredFile.objects.get().pk != first["file_id"]
     assert str(StoredFile.objects.get().pk) == second["file_id"]
@@ -66,10 +66,10 @@ def test_a_recording_is_kept_with_its_consent_and_taken_back(as_alice: Api, mira
 @pytest.mark.parametrize(
     ("content", "consent", "code"),
     [
-        (wav(hum(2)), " ", "no_consent"),
-        (wav(hum(2, loud=0)), CONSENT, "silent"),
-        (wav(hum(0.2)), CONSENT, "silent"),
-        (wav(hum(61)), CONSENT, "too_long"),
+        (encode_wav(hum(2)), " ", "no_consent"),
+        (encode_wav(hum(2, loud=0)), CONSENT, "silent"),
+        (encode_wav(hum(0.2)), CONSENT, "silent"),
+        (encode_wav(hum(61)), CONSENT, "too_long"),
         (b"<html>no sound at all</html>", CONSENT, "no_sound"),
     ],
 )

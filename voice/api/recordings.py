@@ -7,7 +7,7 @@ from django.utils import timezone
 from ninja import Field, Router, Schema, Status
 
 from accounts.authentication import SignedInRequest
-from accounts.idempotency import checked
+from accounts.idempotency import check_key
 from companions.access import get_companion
 from companions.api.schemas import FILE, ClientId, FilledText, IdempotencyKey, MessageOut, Out, describe_form
 from companions.events import render_saved
@@ -163,7 +163,7 @@ async def send_recording(
     request: SignedInRequest, companion_id: UUID, recording_id: UUID, body: SendIn, key: IdempotencyKey = None
 ) -> Status[Out]:
     recording = await in_thread(hearing.get_recording, request.user, companion_id, recording_id)
-    client_id = body.client_id or checked(key)
+    client_id = body.client_id or check_key(key)
     begin = start_with(body.attachments, body.quoted)
     started = await hearing.send_recording(recording, body.text, client_id, timezone.now, begin)
     return Status(201, render_saved(started.message, started.reply))

@@ -19,7 +19,7 @@ from files.contents import read_content
 from files.models import StoredFile
 from jobs.background import in_thread, one_per_loop
 from providers.errors import ProviderError, ProviderRefused
-from providers.sound import GENERATED, Sound, mp3
+from providers.sound import GENERATED, Sound, encode_mp3
 from providers.speech import Engine, SpeechRequest
 from providers.speech import synthesise as ask_engine
 from voice.errors import SpeakingError
@@ -125,4 +125,4 @@ def _get_slots() -> WeakValueDictionary[int, Semaphore]:
 
 async def encode(sound: Sound) -> bytes:
     """Return the sound as an MP3 whose metadata mark it as generated."""
-    return await asyncio.to_thread(mp3, sound, GENERATED)
+    return await asyncio.to_thread(encode_mp3, sound, GENERATED)

@@ -13,7 +13,7 @@ from companions.models import Companion
 from files.contents import store_content
 from files.models import StoredFile
 from providers.errors import ProviderError
-from providers.sound import SoundError, read_isolated, wav
+from providers.sound import SoundError, encode_wav, read_isolated
 from providers.speech import get_engine, get_engine_name
 from providers.speech.synthesis import ENGINES, EngineEntry
 from text.strings import storable
@@ -102,7 +102,7 @@ def set_reference(companion: Companion, content: bytes, text: str, consent: str,
             raise SpeakingError(error.code, error.sentence) from error
     if sound.is_silent or sound.seconds < MIN_REFERENCE_SECONDS:
         raise SpeakingError("silent", _("No voice can be heard in this recording."))
-    kind, content = StoredFile.Kind.REFERENCE, wav(sound)
+    kind, content = StoredFile.Kind.REFERENCE, encode_wav(sound)
     file = store_content(
         companion.user, content, kind, "audio/wav", now, companion=companion, seconds=sound.seconds
     )

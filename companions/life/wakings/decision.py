@@ -83,9 +83,9 @@ def _ask(context: WakingContext, now: datetime, until: float, *, is_last: bool) 
         raise ProviderUnavailable(f"The waking took longer than {settings.LIFE_WAKING_SECONDS:g} s")
     offered = [] if is_last else context.offers
     sampling = Sampling.for_talk((), compute_sampling(get_mind(context.companion)))
-    with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as charge:
+    with charged(context.payer, ModelCall.Purpose.WAKING, context.lease.clock) as calls:
         answer = complete(provider, context.prompt, offered, sampling=sampling, timeout_seconds=left)
-    context.call_id = charge.calls[-1].pk if charge.calls else None
+    context.call_id = calls[-1].pk if calls else None
     return answer
 
 

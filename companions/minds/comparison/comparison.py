@@ -12,7 +12,7 @@ import structlog
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from accounts.limits.usage import NO_TOKENS, admit_work, charged, waits_until
+from accounts.limits.usage import NO_TOKENS_LEFT, admit_work, charged, waits_until
 from accounts.models import ModelCall
 from companions.answers.cleaner import clean_text
 from companions.answers.lines import Names
@@ -110,7 +110,7 @@ def _go_on(comparison_id: UUID, lease: Lease) -> None:
             if getattr(exchange, f"{side}_text") is not None:
                 continue
             if tomorrow := waits_until(companion.user, lease.clock(), is_asked_for=True):
-                lease.release(tomorrow, error=NO_TOKENS)
+                lease.release(tomorrow, error=NO_TOKENS_LEFT)
                 return
             text, emotions = _answer(companion, exchange.prompt, model, lease.clock)
             answered = {f"{side}_text": text, f"{side}_emotions": emotions}

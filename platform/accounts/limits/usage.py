@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import TypeVar
 from uuid import UUID
@@ -23,10 +23,8 @@ from providers.chat_provider import OWN
 from providers.errors import MalformedError, ProviderRefused
 from providers.failures import note_failure
 from providers.tokens import Metered, metered
-from text.strings import storable
 
-NO_TOKENS = "no_tokens_left"
-MINUTE_SECONDS = 60
+NO_TOKENS_LEFT = "no_tokens_left"
 LOADED_WITHIN = timedelta(hours=1)  # before a call begins, what it shows is loaded, and some of it embedded
 
 
@@ -44,12 +42,12 @@ class Allowance:
         return max(0, self.tokens_per_day - self.tokens_today)
 
 
-def allowance(user: User, now: datetime) -> Allowance:
+def load_allowance(user: User, now: datetime) -> Allowance:
     """Return the person's limits, their own or the platform's, and the tokens of their local day (one query).
 
     Calls of the person's own providers are not counted: the person pays for these.
     """
-    began_at, ends_at = local_day(user, now)
+    began_at, ends_at = find_local_day(user, now)
     tokens = user.tokens_per_day
     calls = ModelCall.objects.owned_by(user).filter(started_at__gte=began_at).exclude(provider=OWN)
     today = calls.aggregate(all=Sum(F("prompt_tokens") + F("completion_tokens"), default=0))
@@ -64,7 +62,7 @@ def allowance(user: User, now: datetime) -> Allowance:
 def has_tokens_left(user_id: int, now: datetime) -> bool:
     """Return whether the user has tokens left today; False if the account is gone."""
     user = User.objects.filter(pk=user_id).first()
-    return user is not None and allowance(user, now).tokens_left > 0
+    return user is not None and load_allowance(user, now).tokens_left > 0
 
 
 def _messages_per_minute(user: User) -> int:
@@ -72,7 +70,7 @@ def _messages_per_minute(user: User) -> int:
     return settings.MESSAGES_PER_MINUTE if own is None else own
 
 
-def local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
+def find_local_day(user: User, now: datetime) -> tuple[datetime, datetime]:
     """Return the start and end in UTC of the person's local day at `now`, 23 to 25 hours apart when clocks change."""
     today = now.astimezone(user.zone).date()
     midnights = (datetime.combine(day, time.min, user.zone) for day in (today, today + timedelta(days=1)))
@@ -90,21 +88,21 @@ def admit(user: User, *, recent_messages: int, now: datetime, is_own: bool = Fal
     """
     if recent_messages >= _messages_per_minute(user):
         detail = _("That was a lot at once. Wait a minute, then continue; nothing is lost.")
-        raise GateError("too_many_messages", detail, MINUTE_SECONDS)
+        raise GateError("too_many_messages", detail, retry_after_seconds=60)
     if not is_own:
-        _require_tokens(allowance(user, now), now)
+        _require_tokens(load_allowance(user, now), now)
 
 
 def admit_work(user: User, what: str, now: datetime) -> None:
     """Raise GateError if the person uses `what` too often (`admit_to`), or if the day's tokens are used up."""
     admit_to(user, what, now)
-    _require_tokens(allowance(user, now), now)
+    _require_tokens(load_allowance(user, now), now)
 
 
 def _require_tokens(allowed: Allowance, now: datetime) -> None:
     if allowed.tokens_left == 0:
         detail = _("Today's allowance is used up. You get a new one at midnight.")
-        raise GateError(NO_TOKENS, detail, _seconds_until(allowed.resets_at, now))
+        raise GateError(NO_TOKENS_LEFT, detail, _seconds_until(allowed.resets_at, now))
 
 
 def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> datetime | None:
@@ -112,14 +110,14 @@ def waits_until(user: User, now: datetime, *, is_asked_for: bool = False) -> dat
 
     Half of each day's tokens is reserved for talk; work that `is_asked_for` by the person may spend all that is left.
     """
-    allowed = allowance(user, now)
+    allowed = load_allowance(user, now)
     least = 1 if is_asked_for else max(1, (allowed.tokens_per_day + 1) // 2)
     return None if allowed.tokens_left >= least else allowed.resets_at
 
 
 def admit_speech(user: User, characters: int, now: datetime) -> None:
     """Raise GateError `no_speech_left` if speaking so many characters would exceed the day's limit."""
-    began_at, ends_at = local_day(user, now)
+    began_at, ends_at = find_local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["characters"] + characters > settings.SPEECH_CHARACTERS_PER_DAY:
         detail = _(
@@ -130,7 +128,7 @@ def admit_speech(user: User, characters: int, now: datetime) -> None:
 
 def admit_hearing(user: User, seconds: float, now: datetime) -> None:
     """Raise GateError `no_hearing_left` if transcribing so many seconds would exceed the day's limit."""
-    began_at, ends_at = local_day(user, now)
+    began_at, ends_at = find_local_day(user, now)
     used = SoundCall.objects.owned_by(user).filter(started_at__gte=began_at).used()
     if used["seconds_heard"] + seconds > settings.HEARING_SECONDS_PER_DAY:
         detail = _(
@@ -155,13 +153,6 @@ class Payer:
     reply_id: UUID | None = None
 
 
-@dataclass(slots=True)
-class Charge:
-    """The rows of the model calls within a block of `charged`, empty until the block has ended."""
-
-    calls: list[ModelCall] = field(default_factory=list)
-
-
 Call = TypeVar("Call", ModelCall, SoundCall)
 Report = Callable[[Sequence[ModelCall]], object]
 _report: ContextVar[Report | None] = ContextVar("report", default=None)
@@ -180,24 +171,24 @@ def reporting(report: Report) -> Iterator[None]:
 @contextmanager
 def charged(
     payer: Payer | None, purpose: ModelCall.Purpose, clock: Callable[[], datetime] = timezone.now
-) -> Iterator[Charge]:
+) -> Iterator[list[ModelCall]]:
     """Write a ModelCall for each metered call within the block, even if the block fails; without a payer, write none.
 
-    The yielded charge holds the rows after the block. Errors are also noted in the rows of the providers.
+    The yielded list holds the rows once the block has ended. Errors are also noted in the rows of the providers.
     """
-    began_at, charge = clock(), Charge()
+    began_at = clock()
+    rows: list[ModelCall] = []
     with metered() as calls:
         try:
-            yield charge
+            yield rows
         finally:
             if payer and calls:
-                rows = [_build_call(payer, purpose, call, began_at) for call in calls]
-                charge.calls = _save_calls(rows)
+                rows += _save_calls([_build_call(payer, purpose, call, began_at) for call in calls])
                 # A comparison keeps its answers itself, and deleting it is to delete them.
                 if purpose != ModelCall.Purpose.COMPARISON and any(call.sent for call in calls):
-                    _keep_words(charge.calls, calls)
+                    _keep_words(rows, calls)
                 if report := _report.get():
-                    report(charge.calls)
+                    report(rows)
             for call in calls:
                 if call.error:
                     user_id = payer.user_id if payer else None
@@ -230,7 +221,7 @@ def _keep_words(rows: Sequence[ModelCall], calls: Sequence[Metered]) -> None:
         return
     for row, call in zip(rows, calls, strict=True):
         # The error message of a person's own provider may reveal its address.
-        said = storable(call.error.said) if call.error and call.provider != OWN else ""
+        said = call.error.said if call.error and call.provider != OWN else ""
         if call.sent:
             ModelCall.objects.filter(pk=row.pk).update(sent=call.sent, received=call.received, said=said)
 

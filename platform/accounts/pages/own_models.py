@@ -20,7 +20,7 @@ from accounts.authentication import SignedInRequest
 from accounts.limits.rates import admit_to
 from accounts.models import User
 from jobs.background import release_connections
-from providers.chat_provider import describe_own
+from providers.chat_provider import build_own_provider
 from providers.discovery.listing import ListingError, read_server
 from providers.discovery.models import Server
 from providers.discovery.probe import try_provider
@@ -30,7 +30,7 @@ from providers.http.guarded_http import OutboundError, require_public
 from providers.models import OwnProvider, is_same_server, validate_key
 from providers.selection import follow_own_change
 
-UNPROCESSABLE = 422
+UNPROCESSABLE = 422  # the status of a form with errors
 MAX_SHOWN_CHARACTERS = 300
 TRIAL_TIMEOUT_SECONDS = 20.0
 ASKED_ANEW = {"base_url", "model", "api_key"}  # a change of one of these clears the last error
@@ -108,14 +108,14 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         return not self.errors
 
 
-def has_page(user: User) -> bool:
+def has_own_models_page(user: User) -> bool:
     """Return whether the operator allows own models, or the person has some from when they did."""
     return bool(settings.OWN_PROVIDERS_EACH) or OwnProvider.objects.owned_by(user).exists()
 
 
 def render_page(request: SignedInRequest, form: OwnProviderForm, status: int = 200) -> HttpResponse:
     """Return the page with the person's providers and a form, which edits one of them or adds a new one."""
-    if not has_page(request.user):
+    if not has_own_models_page(request.user):
         raise Http404
     rows = list(OwnProvider.objects.owned_by(request.user))
     context = {
@@ -155,7 +155,7 @@ def edit_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
 
 
 def _save(request: SignedInRequest, form: OwnProviderForm) -> HttpResponse:
-    if not has_page(request.user):
+    if not has_own_models_page(request.user):
         raise Http404
     admit_to(request.user, "own_models", timezone.now())
     if not form.is_valid() or not form.save_for(request.user):
@@ -173,7 +173,7 @@ def try_own_model(request: SignedInRequest, pk: int) -> HttpResponse:
         raise Http404
     now = timezone.now()
     admit_to(request.user, "own_models", now)
-    sentence, provider = gettext("Greet me in one short sentence."), describe_own(row)
+    sentence, provider = gettext("Greet me in one short sentence."), build_own_provider(row)
     release_connections()
     trial = run_in_background(try_provider(provider, sentence, TRIAL_TIMEOUT_SECONDS))
     if trial.error:
@@ -214,7 +214,7 @@ def list_models(request: SignedInRequest, pk: int | None = None) -> HttpResponse
     if errors := [*form.errors.get("base_url", ()), *form.errors.get("api_key", ())]:
         context = {"trouble": errors[0]}
     else:
-        key = form.cleaned_data["api_key"] or (describe_own(row).api_key if row else "")
+        key = form.cleaned_data["api_key"] or (build_own_provider(row).api_key if row else "")
         release_connections()
         try:
             server: Server = run_in_background(

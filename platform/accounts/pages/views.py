@@ -25,15 +25,13 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts import signup
 from accounts.authentication import SignedInRequest, activate_locale
 from accounts.errors import AccountExistsError, GateError, InvitationError
-from accounts.limits.usage import allowance
+from accounts.limits.usage import load_allowance
 from accounts.models import AccountDeletion, Token, User
 from accounts.pages.forms import DeletionForm, ProfileForm, TokenForm
-from accounts.pages.own_models import has_page
+from accounts.pages.own_models import UNPROCESSABLE, has_own_models_page
 from accounts.time_zones import list_choices
 from database.queries import lift_statement_timeout
 from text.strings import storable
-
-UNPROCESSABLE = 422
 
 
 class SignupView(allauth.SignupView):  # type: ignore[misc]
@@ -134,15 +132,15 @@ class ConfirmEmailView(allauth.ConfirmEmailView):  # type: ignore[misc]
         return "used" if address.verified else "expired"
 
 
-def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -> HttpResponse:
+def render_settings(request: SignedInRequest, status: int = 200, **changed: Any) -> HttpResponse:
     """Render the settings page; `changed` overrides its context, e.g. with an invalid form or a new token."""
     context = {
         "profile_form": ProfileForm(instance=request.user),
         "token_form": TokenForm(),
         "deletion_form": DeletionForm(request.user),
         "tokens": Token.objects.owned_by(request.user).live(),
-        "allowance": allowance(request.user, timezone.now()),
-        "has_own_models": has_page(request.user),
+        "allowance": load_allowance(request.user, timezone.now()),
+        "has_own_models": has_own_models_page(request.user),
         "now": timezone.now(),
         "time_zones": list_choices(),
     }
@@ -153,7 +151,7 @@ def settings_page(request: SignedInRequest, status: int = 200, **changed: Any) -
 @login_required
 @never_cache
 def show_settings(request: SignedInRequest) -> HttpResponse:
-    return settings_page(request)
+    return render_settings(request)
 
 
 @require_POST
@@ -172,7 +170,7 @@ def save_profile(request: SignedInRequest) -> HttpResponse:
     form = ProfileForm(request.POST, instance=request.user)
     if not form.is_valid():
         request.user.refresh_from_db()
-        return settings_page(request, UNPROCESSABLE, profile_form=form)
+        return render_settings(request, UNPROCESSABLE, profile_form=form)
     activate_locale(form.save())
     messages.success(request, _("Saved."))
     return redirect("settings")
@@ -192,11 +190,11 @@ def make_token(request: SignedInRequest) -> HttpResponse:
     if Token.objects.owned_by(request.user).live().count() >= settings.TOKENS_EACH:
         form.add_error(None, _("You have reached the limit for tokens. Revoke one first."))
     if not form.is_valid():
-        return settings_page(request, UNPROCESSABLE, token_form=form)
+        return render_settings(request, UNPROCESSABLE, token_form=form)
     now = timezone.now()
     token, plaintext = Token.objects.issue(request.user, form.cleaned_data["name"], form.expires_at(now))
     get_adapter().send_notification_mail("account/email/token_made", request.user)
-    return settings_page(request, 201, new_token=token, plaintext=plaintext)
+    return render_settings(request, 201, new_token=token, plaintext=plaintext)
 
 
 @require_POST
@@ -215,7 +213,7 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
     if not ratelimit.consume(request, action="reauthenticate", user=request.user):
         form.add_error(None, _("That was tried too often. Wait a minute, then try again."))
     if not form.is_valid():
-        return settings_page(request, UNPROCESSABLE, deletion_form=form)
+        return render_settings(request, UNPROCESSABLE, deletion_form=form)
     try:
         with transaction.atomic():
             lift_statement_timeout()
@@ -227,7 +225,7 @@ def delete_account(request: SignedInRequest) -> HttpResponse:
         form.add_error(
             None, _("The record of what operators opened names you, so this account cannot be deleted.")
         )
-        return settings_page(request, 409, deletion_form=form)
+        return render_settings(request, 409, deletion_form=form)
     logout(request)
     messages.success(request, _("Your account and everything in it have been deleted."))
     return redirect("welcome")

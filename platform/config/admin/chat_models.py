@@ -1,12 +1,12 @@
 """The operators' page "Which model?", which finds chat models, tries them, and puts one in force."""
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import admin, messages
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -15,13 +15,11 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
-from accounts.models import User
 from config.admin.downloads import describe_downloads
 from config.admin.embedder import describe_embedding
-from config.admin.engines import RIGHTS, FileForm, describe_engines, find_files
+from config.admin.engines import FileForm, describe_engines, find_files, require_right, warn_unused
 from jobs.background import release_connections
-from providers.admission import note_answer
-from providers.chat_provider import describe
+from providers.chat_provider import build_provider
 from providers.discovery.hosted import find_hosted, load_hosted
 from providers.discovery.listing import (
     ListingError,
@@ -38,13 +36,14 @@ from providers.failures import classify
 from providers.http.clients import run_in_background
 from providers.models import MIN_CONTEXT_TOKENS, Provider, validate_address, validate_key
 from providers.selection import Capability, choose_chat, get_provider, is_set_by_environment
-from safety.audit import record
+from safety.admin.providers import close_breaker
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 MAX_IN_SELECT = 50  # if there are more models, their names are typed instead
 
 
-class MindForm(forms.Form):
+class ChatModelForm(forms.Form):
     """A chat server (a known service or an address), its API key, and a model on it."""
 
     service = forms.ChoiceField(label=_("Service"), required=False)
@@ -99,11 +98,10 @@ class Outcome:
 
 
 @sensitive_post_parameters("api_key")
-def mind_desk(request: HttpRequest) -> HttpResponse:
+def show_models(request: HttpRequest) -> HttpResponse:
     """Show the page; a POST first does what its `deed` names: list, try or use."""
-    if not request.user.has_perms(RIGHTS):
-        raise PermissionDenied
-    form, outcome = MindForm(request.POST or None), None
+    require_right(request)
+    form, outcome = ChatModelForm(request.POST or None), None
     release_connections()  # servers may take minutes to answer
     match request.POST.get("deed"):
         case "list" if form.is_valid():
@@ -138,9 +136,8 @@ def mind_desk(request: HttpRequest) -> HttpResponse:
 @require_POST
 def try_engine(request: HttpRequest, id: int) -> HttpResponse:
     """Try the model of one of Kith's own engines; return the fragment with the result."""
-    if not request.user.has_perms(RIGHTS):
-        raise PermissionDenied
-    provider = describe(
+    require_right(request)
+    provider = build_provider(
         get_object_or_404(
             Provider.objects.exclude(engine_file="").exclude(capability=Capability.EMBEDDING), pk=id
         )
@@ -169,7 +166,7 @@ def _try(base_url: str, key: str, model: str) -> Outcome:
         return Outcome(trouble=str(classify(error).label), said=error.said)
 
 
-def _use(request: HttpRequest, form: MindForm) -> bool:
+def _use(request: HttpRequest, form: ChatModelForm) -> bool:
     """Put the model in force; return False, with an error in the form, if a value is invalid."""
     fields = form.cleaned_data
     base_url, key, model = fields["base_url"], fields["api_key"], fields["model"]
@@ -182,16 +179,13 @@ def _use(request: HttpRequest, form: MindForm) -> bool:
             row = choose_chat(
                 name[:80], base_url, model, api_key=key, context_tokens=context if is_smaller else None
             )
-            record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
-        run_in_background(note_answer(describe(row)))  # closes its breaker, should it have failed before
+            record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, row.pk)
+        close_breaker(build_provider(row))
     except ValidationError as error:
         form.add_error(None, error.messages)
         return False
     if is_set_by_environment():
-        messages.warning(
-            request,
-            _("%(model)s is saved, but not in use: the environment sets another model.") % {"model": model},
-        )
+        warn_unused(request, model)
     elif trouble := _find_trouble(base_url, key):
         text = _("%(model)s is in use from now on, but may not answer: %(trouble)s")
         messages.warning(request, text % {"model": model, "trouble": trouble})

@@ -25,13 +25,13 @@ from companions.models import (
     Timer,
     Waking,
 )
-from config.health import checks
+from config.health import run_checks
 from memory.admin.spaces import alarms
 from memory.models import Consolidation
 from providers.selection import get_provider
+from safety.provider_usage import FAILED_OUTCOMES
 
 RECENT_WINDOW = timedelta(days=7)
-FAILED_CALLS = (ModelCall.Outcome.UNAVAILABLE, ModelCall.Outcome.REFUSED)
 
 
 # -- what has failed for good and waits for an operator -----------------------------------------------
@@ -61,34 +61,43 @@ def list_alerts(may: Callable[[str], bool]) -> list[dict[str, Any]]:
     `may` tells whether the operator has a permission.
     """
     since = timezone.now() - RECENT_WINDOW
-    closings, nights, wakings, timers = counts = count_failed(since).values()
-    sentences = [
-        ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
-        ngettext(
-            "%(n)d night in the last week failed. No later night has made up for it.",
-            "%(n)d nights in the last week failed. No later night has made up for them.",
-            nights,
-        ),
-        ngettext(
-            "%(n)d waking in the last week failed.",
-            "%(n)d wakings in the last week failed.",
-            wakings,
-        ),
-        ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
-    ]
+    closings, nights, wakings, timers = count_failed(since).values()
     # Each list shows the rows that its sentence counts.
-    lists: list[tuple[type[Model], dict[str, object]]] = [
-        (Closing, {"state__exact": Closing.State.FAILED.value, "is_abandoned": 1}),
+    failed: list[tuple[type[Model], int, str, dict[str, object]]] = [
+        (
+            Closing,
+            closings,
+            ngettext("%(n)d session could not be closed.", "%(n)d sessions could not be closed.", closings),
+            {"state__exact": Closing.State.FAILED.value, "is_abandoned": 1},
+        ),
         (
             Consolidation,
+            nights,
+            ngettext(
+                "%(n)d night in the last week failed. No later night has made up for it.",
+                "%(n)d nights in the last week failed. No later night has made up for them.",
+                nights,
+            ),
             {"state__exact": Consolidation.State.FAILED.value, "is_unmended": 1, "asked_at__gte": since},
         ),
-        (Waking, {"state__exact": Waking.State.FAILED.value, "due_at__gte": since}),
-        (Timer, {"state__exact": Timer.State.DEAD_LETTER.value, "is_asleep__exact": 0}),
+        (
+            Waking,
+            wakings,
+            ngettext(
+                "%(n)d waking in the last week failed.", "%(n)d wakings in the last week failed.", wakings
+            ),
+            {"state__exact": Waking.State.FAILED.value, "due_at__gte": since},
+        ),
+        (
+            Timer,
+            timers,
+            ngettext("%(n)d timer was set aside.", "%(n)d timers were set aside.", timers),
+            {"state__exact": Timer.State.DEAD_LETTER.value, "is_asleep__exact": 0},
+        ),
     ]
     return [
         {"sentence": sentence % {"n": count}, "link": link_list(model, **lookups)}
-        for count, sentence, (model, lookups) in zip(counts, sentences, lists, strict=True)
+        for model, count, sentence, lookups in failed
         if count and may(f"{model._meta.app_label}.view_{model._meta.model_name}")
     ]
 
@@ -113,7 +122,7 @@ def dashboard(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     A number is included only if the operator may see the rows that it counts.
     """
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
-    health, may = async_to_sync(checks)(), request.user.has_perm
+    health, may = async_to_sync(run_checks)(), request.user.has_perm
     return context | {
         "numbers": list(count_today(may, midnight)),
         "replies": count_replies(midnight) if may("companions.view_reply") else [],
@@ -211,7 +220,7 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
 def _count_calls(since: datetime) -> Iterator[Figure]:
     calls = ModelCall.objects.filter(started_at__gte=since).aggregate(
         all=Count("pk"),
-        failed=Count("pk", filter=Q(outcome__in=FAILED_CALLS)),
+        failed=Count("pk", filter=Q(outcome__in=FAILED_OUTCOMES)),
         sent=Sum("prompt_tokens", default=0),
         cached=Sum("cached_tokens", default=0),
         received=Sum("completion_tokens", default=0),
@@ -222,7 +231,7 @@ def _count_calls(since: datetime) -> Iterator[Figure]:
         number=calls["all"],
         link=link,
         more=_("%(failed)s failed") % group_numbers(calls),
-        more_link=link_list(ModelCall, started_at__gte=since, outcome__in=",".join(FAILED_CALLS)),
+        more_link=link_list(ModelCall, started_at__gte=since, outcome__in=",".join(FAILED_OUTCOMES)),
     )
     cached = _("%(cached)s from the cache") % group_numbers(calls)
     yield Figure(name=_("Tokens sent today"), number=calls["sent"], link=link, more=cached, more_link=link)

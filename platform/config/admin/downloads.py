@@ -1,6 +1,6 @@
 """Downloads of models on the operators' page "Which model?": catalogue, own address, and the state of each download."""
 
-from typing import Any, cast
+from typing import Any
 
 import psutil
 from django import forms
@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import User
 from providers.downloads.catalogue import find_model, sort_by_fit
 from providers.downloads.models import Download
 from providers.downloads.operations import (
@@ -25,7 +24,7 @@ from providers.downloads.operations import (
     resume_download,
     start_download,
 )
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 Deed = AuditEntry.Deed
@@ -63,7 +62,7 @@ def describe_downloads() -> dict[str, Any]:
     }
 
 
-def download_desk(request: HttpRequest) -> HttpResponse:
+def show_downloads(request: HttpRequest) -> HttpResponse:
     """Show the list of downloads; a POST first does what its `deed` names: fetch, pause, resume, accept or remove."""
     if not request.user.has_perm("providers.change_provider"):
         raise PermissionDenied
@@ -92,7 +91,7 @@ def _do(request: HttpRequest) -> None:
         model = find_model(fields["url"])
         name, sha256 = (model.name, model.sha256) if model else ("", fields["sha256"])
         started = start_download(fields["url"], now, name=name, sha256=sha256)
-        record(cast(User, request.user), Deed.CHANGED, Download, started.pk)
+        record(get_operator(request), Deed.CHANGED, Download, started.pk)
         return
     number = request.POST.get("download", "")
     row = Download.objects.filter(pk=number).first() if number.isdecimal() else None
@@ -109,4 +108,4 @@ def _do(request: HttpRequest) -> None:
             remove_download(row.pk)
         case _:
             raise Http404
-    record(cast(User, request.user), Deed.DELETED if deed == "remove" else Deed.CHANGED, Download, row.pk)
+    record(get_operator(request), Deed.DELETED if deed == "remove" else Deed.CHANGED, Download, row.pk)

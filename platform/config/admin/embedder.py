@@ -1,6 +1,6 @@
 """The choice of the embedder on the operators' page "Which model?": a model file, or the built-in model."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
@@ -9,14 +9,21 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
-from accounts.models import User
-from config.admin.engines import read_form, read_model, require_right, resolve, stop, telling_faults
+from config.admin.engines import (
+    read_form,
+    read_model,
+    require_right,
+    resolve,
+    stop,
+    telling_faults,
+    warn_unused,
+)
 from providers.embedding.selection import get_embedder, is_embedding_set_by_environment
 from providers.engine.gguf import ModelFile
 from providers.engine.plan import measure_room, plan_embedder
 from providers.models import Provider
 from providers.selection import Capability, choose_embedder_file
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 
@@ -41,14 +48,12 @@ def use_for_memory(request: HttpRequest) -> HttpResponse:
 
 
 def _put_in_force(request: HttpRequest, model: ModelFile) -> None:
-    values = {"model": model.path.stem[:200]}
+    name = model.path.stem[:200]
     with transaction.atomic():
-        row = choose_embedder_file(model.name[:80], values["model"], str(model.path))
-        record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, row.pk)
+        row = choose_embedder_file(model.name[:80], name, str(model.path))
+        record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, row.pk)
     if is_embedding_set_by_environment():
-        messages.warning(
-            request, _("%(model)s is saved, but not in use: the environment sets another model.") % values
-        )
+        warn_unused(request, name)
         return
     messages.success(
         request,
@@ -56,7 +61,7 @@ def _put_in_force(request: HttpRequest, model: ModelFile) -> None:
             "%(model)s will compare meanings as soon as it is loaded. It embeds all memories again in the background;"
             " until that is done, recall goes on with the old vectors."
         )
-        % values,
+        % {"model": name},
     )
 
 
@@ -66,7 +71,7 @@ def use_built_in(request: HttpRequest) -> HttpResponse:
     require_right(request)
     with transaction.atomic():
         for row in _find_active():
-            stop(cast(User, request.user), row)
+            stop(get_operator(request), row)
     messages.success(
         request,
         _(

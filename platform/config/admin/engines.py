@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import psutil
 from django import forms
@@ -26,10 +26,10 @@ from providers.downloads.storage import open_folder
 from providers.engine.gguf import ModelFile, ModelFileError, find_parts, read_model_file
 from providers.engine.plan import EnginePlan, measure_room, plan_embedder, plan_engine, require_chat
 from providers.engine.registry import Health, read_health, read_running
-from providers.engine.rows import count_context, is_embedder
+from providers.engine.rows import count_context
 from providers.models import MAX_CONTEXT_TOKENS, MAX_SLOTS, MAX_THREADS, MIN_CONTEXT_TOKENS, Provider
 from providers.selection import choose_chat, follow_change, is_set_by_environment
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 RIGHTS = ("providers.add_provider", "providers.change_provider")  # choosing a model may add a provider
@@ -154,7 +154,7 @@ def _list_engine_rows() -> list[Provider]:
 
 
 def _list_chat_rows() -> list[Provider]:
-    return [row for row in _list_engine_rows() if not is_embedder(row)]
+    return [row for row in _list_engine_rows() if not row.is_embedder]
 
 
 def _measure_room_alone() -> int:
@@ -200,6 +200,12 @@ def read_form(request: HttpRequest) -> FileForm | None:
     return form if form.is_valid() else None
 
 
+def warn_unused(request: HttpRequest, model: str) -> None:
+    """Tell the operator that the model is saved, but that the environment sets another one."""
+    text = _("%(model)s is saved, but not in use: the environment sets another model.")
+    messages.warning(request, text % {"model": model})
+
+
 @contextmanager
 def telling_faults(request: HttpRequest) -> Iterator[None]:
     """Tell the operator what is wrong with the model file, or with its values, if the block raises it."""
@@ -220,7 +226,7 @@ def use_file(request: HttpRequest) -> HttpResponse:
             require_chat(model)
             room = _measure_room_alone()
             plan = plan_engine(model, room, **form.get_plan_wishes())
-            _tell(request, model, _put_in_force(cast(User, request.user), model, plan, room))
+            _tell(request, model, _put_in_force(get_operator(request), model, plan, room))
     return redirect("admin:mind")
 
 
@@ -247,13 +253,11 @@ def _put_in_force(user: User, model: ModelFile, plan: EnginePlan, room_bytes: in
 
 
 def _tell(request: HttpRequest, model: ModelFile, stopped: list[Provider]) -> None:
-    values = {"model": model.path.stem}
     if is_set_by_environment():
-        messages.warning(
-            request, _("%(model)s is saved, but not in use: the environment sets another model.") % values
-        )
+        warn_unused(request, model.path.stem)
     else:
-        messages.success(request, _("%(model)s will answer as soon as it is loaded.") % values)
+        text = _("%(model)s will answer as soon as it is loaded.")
+        messages.success(request, text % {"model": model.path.stem})
     for other in stopped:
         messages.warning(
             request,
@@ -278,7 +282,7 @@ def stop_engine(request: HttpRequest, id: int) -> HttpResponse:
     require_right(request)
     with transaction.atomic():
         row = get_object_or_404(Provider.objects.exclude(engine_file=""), pk=id)
-        stop(cast(User, request.user), row)
+        stop(get_operator(request), row)
     messages.success(request, _("%(model)s was stopped.") % {"model": row.model})
     return redirect("admin:mind")
 
@@ -307,7 +311,7 @@ def _describe_engine(row: Provider) -> ShownEngine:
     log = settings.KITH_HOME / "logs" / f"{get_name(row.pk)}.log"
     if not settings.ENGINE_KEY:
         return ShownEngine(row, "unsupervised", log)
-    if is_set_by_environment() and not is_embedder(row):
+    if is_set_by_environment() and not row.is_embedder:
         return ShownEngine(row, "waiting", log)
     engine = read_running(settings.KITH_HOME).get(row.pk)
     health = read_health(engine.port) if engine else Health.NOTHING

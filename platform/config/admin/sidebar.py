@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from config.admin.dashboard import RECENT_WINDOW, count_failed
+from config.admin.engines import RIGHTS
 
 
 def logo(request: HttpRequest) -> str:
@@ -130,7 +131,7 @@ def navigation(request: HttpRequest) -> list[dict[str, Any]]:
         for title, models in list_rooms().items()
     ]
     services = _list_tables({"providers.Provider": (_("Providers"), "neurology")}, request, failed)
-    if request.user.has_perms(("providers.add_provider", "providers.change_provider")):
+    if request.user.has_perms(RIGHTS):
         services.insert(0, {"title": _("Which model?"), "icon": "psychology", "link": reverse("admin:mind")})
     if request.user.has_perm("accounts.view_soundcall"):
         sound = {"title": _("Speaking and hearing"), "icon": "hearing", "link": reverse("admin:sound")}

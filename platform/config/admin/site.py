@@ -35,22 +35,22 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def get_urls(self) -> list[URLPattern | URLResolver]:
         # Imported here, since this module is loaded before the models are.
-        from config.admin.chat_models import mind_desk, try_engine
-        from config.admin.downloads import download_desk
+        from config.admin.chat_models import show_models, try_engine
+        from config.admin.downloads import show_downloads
         from config.admin.embedder import use_built_in, use_for_memory
         from config.admin.engines import show_engines, stop_engine, use_file
-        from config.admin.speech import sound_desk
+        from config.admin.speech import show_sound
 
         urls: list[URLPattern | URLResolver] = super().get_urls()
         own = [
-            path("mind/", self.admin_view(mind_desk), name="mind"),
+            path("mind/", self.admin_view(show_models), name="mind"),
             path("mind/file/", self.admin_view(use_file), name="mind_file"),
             path("mind/memory/", self.admin_view(use_for_memory), name="mind_memory"),
             path("mind/memory/built-in/", self.admin_view(use_built_in), name="mind_built_in"),
             path("mind/engines/", self.admin_view(show_engines), name="mind_engines"),
             path("mind/engines/<int:id>/try/", self.admin_view(try_engine), name="mind_try"),
             path("mind/engines/<int:id>/stop/", self.admin_view(stop_engine), name="mind_stop"),
-            path("mind/downloads/", self.admin_view(download_desk), name="mind_downloads"),
-            path("sound/", self.admin_view(sound_desk), name="sound"),
+            path("mind/downloads/", self.admin_view(show_downloads), name="mind_downloads"),
+            path("sound/", self.admin_view(show_sound), name="sound"),
         ]
         return [*own, *urls]

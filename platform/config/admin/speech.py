@@ -22,21 +22,21 @@ from jobs.background import release_connections
 from providers import speech, transcription
 from providers.errors import ProviderError
 from providers.http.clients import run_in_background
-from providers.sound import GENERATED, SoundError, mp3, read_isolated, wav
+from providers.sound import GENERATED, SoundError, encode_mp3, encode_wav, read_isolated
 from providers.speech import SpeechRequest, get_engine, get_engine_name
 
 T = TypeVar("T")
 Capability = SoundCall.Capability
 
 
-class Sentence(forms.Form):
+class SentenceForm(forms.Form):
     """A sentence to speak, and the voice to speak it with."""
 
     text = forms.CharField(label=_("Sentence"), max_length=500)
     voice = forms.CharField(label=_("Voice"), max_length=200, required=False)
 
 
-class Recorded(forms.Form):
+class RecordingForm(forms.Form):
     """A recording to transcribe."""
 
     file = forms.FileField(label=_("A recording"))
@@ -61,13 +61,15 @@ class Outcome:
     error: str = ""
 
 
-def sound_desk(request: HttpRequest) -> HttpResponse:
+def show_sound(request: HttpRequest) -> HttpResponse:
     """Show the page; a POST first tries what its `deed` names: say, hear or voices."""
     if not request.user.has_perm("accounts.view_soundcall"):
         raise PermissionDenied
     user, deed, outcome = cast(User, request.user), request.POST.get("deed", ""), None
-    sentence = Sentence(request.POST if deed == "say" else None, initial={"text": _("Hello, I can speak.")})
-    recorded = Recorded(*((request.POST, request.FILES) if deed == "hear" else ()))
+    sentence = SentenceForm(
+        request.POST if deed == "say" else None, initial={"text": _("Hello, I can speak.")}
+    )
+    recorded = RecordingForm(*((request.POST, request.FILES) if deed == "hear" else ()))
     if deed == "say" and sentence.is_valid():
         outcome = _try(deed, partial(_say, user, **sentence.cleaned_data))
     elif deed == "hear" and recorded.is_valid():
@@ -79,7 +81,7 @@ def sound_desk(request: HttpRequest) -> HttpResponse:
     if engine:
         speech_rows += [(_("where"), engine.place), (_("model"), engine.model)]
     if transcription.is_offered():
-        heard_rows = [(_("where"), transcription.place()), (_("model"), transcription.model())]
+        heard_rows = [(_("where"), transcription.get_place()), (_("model"), transcription.get_model())]
     context = {
         **admin.site.each_context(request),
         "title": _("Speaking and hearing"),
@@ -107,14 +109,14 @@ def _say(user: User, outcome: Outcome, *, text: str, voice: str) -> None:
     wanted = SpeechRequest(text, voice, language=user.language or "")
     place, model = (engine.place, engine.model) if engine else ("", "")
     sound = _note(user, Capability.SPEECH, speech.synthesise(wanted), place, model, characters=len(text))
-    outcome.src = f"data:audio/mpeg;base64,{b64encode(mp3(sound, GENERATED)).decode()}"
+    outcome.src = f"data:audio/mpeg;base64,{b64encode(encode_mp3(sound, GENERATED)).decode()}"
     outcome.seconds = sound.seconds
 
 
 def _hear(user: User, outcome: Outcome, *, file: Any) -> None:
     sound = read_isolated(file.read(), settings.AUDIO_SECONDS)
-    heard = transcription.transcribe(wav(sound), language=user.language or "")
-    place, model = transcription.place(), transcription.model()
+    heard = transcription.transcribe(encode_wav(sound), language=user.language or "")
+    place, model = transcription.get_place(), transcription.get_model()
     outcome.text = _note(user, Capability.TRANSCRIPTION, heard, place, model, seconds=sound.seconds).text
     outcome.seconds = sound.seconds
 

@@ -15,12 +15,17 @@ from config.up.processes import Program
 from config.up.terminal import UpError
 from providers.discovery.models import can_chat
 from providers.engine.gguf import ModelFileError, read_model_file
-from providers.engine.plan import EMBEDDING_CONTEXT_TOKENS, measure_room, plan_engine, require_chat
+from providers.engine.plan import (
+    DRY_MULTIPLIER,
+    EMBEDDING_CONTEXT_TOKENS,
+    measure_room,
+    plan_engine,
+    require_chat,
+)
 from providers.engine.registry import Health, WantedEngine, read_health
 
 OLLAMA_PORT = 11434
 OLLAMA_TIMEOUT_SECONDS = 1.0
-DRY_MULTIPLIER = "0.8"  # for the engine's model, since small models often repeat themselves
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,9 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
     """
     model = environment.get("LLM_MODEL")
     if environment.get("LLM_FILE"):
-        return _choose_file(environment)
+        slots = _read_count(environment, "LLM_SLOTS")
+        context_tokens = _read_count(environment, "LLM_CONTEXT_TOKENS")
+        return _choose_file(environment, "LLM", slots=slots, context_tokens=context_tokens)
     if environment.get("LLM_BASE_URL"):
         return ChosenModel(f"Chat model: {model or 'its first model'} at {environment['LLM_BASE_URL']}")
     listed = _ask(ollama_port, "GET", "/v1/models").get("data") or []
@@ -68,70 +75,49 @@ def choose_chat(environment: Mapping[str, str], *, ollama_port: int = OLLAMA_POR
     )
 
 
-def _choose_file(environment: Mapping[str, str]) -> ChosenModel:
-    """Return the model of LLM_FILE, served by Kith's own engine with this run's KITH_ENGINE_KEY; raise UpError."""
-    if environment.get("LLM_BASE_URL"):
-        raise UpError(
-            "LLM_FILE and LLM_BASE_URL are both set. Set only one: a file for Kith's own engine, or a server."
-        )
-    try:
-        model = read_model_file(Path(environment["LLM_FILE"]).expanduser().resolve())
-        require_chat(model)
-        wanted = {
-            "slots": _read_count(environment, "LLM_SLOTS"),
-            "context_tokens": _read_count(environment, "LLM_CONTEXT_TOKENS"),
-        }
-        plan = plan_engine(model, measure_room(), **wanted)
-    except ModelFileError as error:
-        raise UpError(f"LLM_FILE: {error}") from error
-    name = environment.get("LLM_MODEL") or model.path.stem
-    port, key = find_free_port(), environment["KITH_ENGINE_KEY"]
-    engine = WantedEngine(str(model.path), name, plan.context_tokens, plan.slots, plan.threads)
-    return ChosenModel(
-        f"Chat model: {model.name}, run by Kith's own engine with {plan.context_tokens:,} tokens of context.",
-        {
-            "LLM_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
-            "LLM_API_KEY": key,
-            "LLM_MODEL": name,
-            "LLM_CONTEXT_TOKENS": str(plan.context_tokens),
-            "LLM_DRY_MULTIPLIER": environment.get("LLM_DRY_MULTIPLIER", DRY_MULTIPLIER),
-        },
-        engine_program("engine", engine, port),
-        lambda: read_health(port) is Health.READY,
-    )
-
-
 def choose_embedding(environment: Mapping[str, str]) -> ChosenModel | None:
     """Return the model of EMBEDDING_FILE, served by Kith's own engine, or None if no file is set.
 
-    KITH_ENGINE_KEY is this run's. Raise UpError if the file is no model that this machine can run.
+    Raise UpError if the file is no model that this machine can run.
     """
     if not environment.get("EMBEDDING_FILE"):
         return None
-    if environment.get("EMBEDDING_BASE_URL"):
+    return _choose_file(environment, "EMBEDDING", context_tokens=EMBEDDING_CONTEXT_TOKENS)
+
+
+def _choose_file(environment: Mapping[str, str], kind: str, **wishes: int) -> ChosenModel:
+    """Return the model of LLM_FILE or EMBEDDING_FILE, which Kith's own engine serves with this run's KITH_ENGINE_KEY.
+
+    `kind` is `LLM` or `EMBEDDING`, `wishes` are arguments of `plan_engine`. Raise UpError if it cannot be served.
+    """
+    is_embedding = kind == "EMBEDDING"
+    if environment.get(f"{kind}_BASE_URL"):
         raise UpError(
-            "EMBEDDING_FILE and EMBEDDING_BASE_URL are both set. Set only one: a file for Kith's own engine, or a server."
+            f"{kind}_FILE and {kind}_BASE_URL are both set. Set only one: a file for Kith's own engine, or a server."
         )
     try:
-        model = read_model_file(Path(environment["EMBEDDING_FILE"]).expanduser().resolve())
-        plan = plan_engine(model, measure_room(), context_tokens=EMBEDDING_CONTEXT_TOKENS)
+        model = read_model_file(Path(environment[f"{kind}_FILE"]).expanduser().resolve())
+        if not is_embedding:
+            require_chat(model)
+        plan = plan_engine(model, measure_room(), **wishes)
     except ModelFileError as error:
-        raise UpError(f"EMBEDDING_FILE: {error}") from error
-    name = environment.get("EMBEDDING_MODEL") or model.path.stem
-    port = find_free_port()
+        raise UpError(f"{kind}_FILE: {error}") from error
+    name, port = environment.get(f"{kind}_MODEL") or model.path.stem, find_free_port()
+    served = {
+        f"{kind}_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
+        f"{kind}_API_KEY": environment["KITH_ENGINE_KEY"],
+        f"{kind}_MODEL": name,
+    }
+    line = f"Embedding model: {model.name}, run by Kith's own engine."
+    if not is_embedding:
+        line = f"Chat model: {model.name}, run by Kith's own engine with {plan.context_tokens:,} tokens of context."
+        served["LLM_CONTEXT_TOKENS"] = str(plan.context_tokens)
+        served["LLM_DRY_MULTIPLIER"] = environment.get("LLM_DRY_MULTIPLIER", str(DRY_MULTIPLIER))
     engine = WantedEngine(
-        str(model.path), name, plan.context_tokens, plan.slots, plan.threads, is_embedding=True
+        str(model.path), name, plan.context_tokens, plan.slots, plan.threads, is_embedding=is_embedding
     )
-    return ChosenModel(
-        f"Embedding model: {model.name}, run by Kith's own engine.",
-        {
-            "EMBEDDING_BASE_URL": f"http://{LOOPBACK}:{port}/v1",
-            "EMBEDDING_API_KEY": environment["KITH_ENGINE_KEY"],
-            "EMBEDDING_MODEL": name,
-        },
-        engine_program("engine-embedding", engine, port),
-        lambda: read_health(port) is Health.READY,
-    )
+    program = engine_program("engine-embedding" if is_embedding else "engine", engine, port)
+    return ChosenModel(line, served, program, lambda: read_health(port) is Health.READY)
 
 
 def _read_count(environment: Mapping[str, str], name: str) -> int:

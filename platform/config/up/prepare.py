@@ -176,7 +176,7 @@ def start_engines() -> None:
     want_engines(are_waiting=is_set_by_environment())
 
 
-def ask_for_mind() -> None:
+def suggest_models() -> None:
     """Print the address of the page to choose a model on, as long as none is chosen."""
     from providers.selection import get_provider  # which loads models
 
@@ -196,7 +196,7 @@ def prepare() -> None:
     make_operator()
     warn_of_lost_key()
     start_engines()
-    ask_for_mind()
+    suggest_models()
 
 
 def main(arguments: list[str]) -> None:

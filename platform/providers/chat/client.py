@@ -23,7 +23,8 @@ from providers.chat.adaptation import (
 )
 from providers.chat.events import Event, Messages, Retracted, Truncated
 from providers.chat.sampling import Sampling
-from providers.chat.stream import Deadline, StreamParser, read_events
+from providers.chat.stream import Deadline, read_events
+from providers.chat.stream_parser import StreamParser
 from providers.errors import ContextTooLong, ModelLoading, ProviderError, ProviderUnavailable
 from providers.http.guarded_client import build_guard
 from providers.http.guarded_http import OutboundError

@@ -157,16 +157,16 @@ def _noted(
         if usage != NOTHING or not isinstance(failed, ProviderBusy):
             note(
                 Metered(
-                    provider.place,
-                    provider.model,
-                    usage.prompt_tokens,
-                    usage.is_estimated,
-                    round((perf_counter() - began) * 1000),
-                    failed,
-                    usage.completion_tokens,
-                    usage.cached_tokens,
-                    neutralise_messages(messages),
-                    completion.received,
+                    provider=provider.place,
+                    model=provider.model,
+                    prompt_tokens=usage.prompt_tokens,
+                    completion_tokens=usage.completion_tokens,
+                    cached_tokens=usage.cached_tokens,
+                    is_estimated=usage.is_estimated,
+                    milliseconds=round((perf_counter() - began) * 1000),
+                    error=failed,
+                    sent=neutralise_messages(messages),
+                    received=completion.received,
                 )
             )
 

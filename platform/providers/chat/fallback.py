@@ -37,9 +37,9 @@ async def stream_with_fallback(
 ) -> AsyncGenerator[Event | ProviderChosen, None]:
     """Yield ProviderChosen, then what `ChatClient.stream` yields; if a provider fails at once, the same from the next.
 
-    A provider that fails after its first event is not replaced. One that has failed since its last answer, as by hanging,
-    has a fourth of the usual time for it. All of them have the same model. Raise the last one's
-    error, or LimitReached, or, without `passes_breakers`, ProviderBusy if the breakers of all are open.
+    All have the same model. A provider that fails after its first event is not replaced. One that has failed since its
+    last answer, as by hanging, has FAILING_PATIENCE of the usual time. Raise the last one's error, or LimitReached, or,
+    without `passes_breakers`, ProviderBusy if the breakers of all are open.
     """
     left = admission.leave_out_small(providers, messages, tools)
     error: ProviderError | None = None

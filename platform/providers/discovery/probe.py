@@ -125,7 +125,7 @@ async def try_provider(
             provider.base_url, provider.require_key(), provider.model, timeouts, is_guarded=provider.is_own
         )
     except ProviderError as error:
-        return Trial(seconds=0.0, error=error)
+        return Trial(error=error)
     try:
         answer = await _ask_sentence(client, sentence, timeout_seconds)
     except ProviderError as error:

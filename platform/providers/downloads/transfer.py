@@ -70,7 +70,7 @@ class TransferError(Exception):
         self.failure = failure
 
 
-class StoppedError(Exception):
+class DownloadStoppedError(Exception):
     """The download was paused or removed meanwhile, or this process is about to end."""
 
 
@@ -87,7 +87,7 @@ class Transfer:
     margin_bytes: int
 
     def fetch(self) -> None:
-        """Receive what is missing of the file. Raise TransferError, OutboundError or OSError, or StoppedError."""
+        """Receive what is missing of the file. Raise TransferError, OutboundError or OSError, or DownloadStoppedError."""
         row = self.row
         if os.fstat(self.file.fileno()).st_size < row.received_bytes:
             self._begin_anew()
@@ -114,7 +114,7 @@ class Transfer:
         for block in stream.blocks:
             self._write(block, stream)
             if self.is_stopping():
-                raise StoppedError
+                raise DownloadStoppedError
             if (now := self.clock()) - saved_at >= PROGRESS_INTERVAL:
                 self._save_progress()
                 saved_at = now
@@ -163,7 +163,7 @@ class Transfer:
     def _save_progress(self) -> None:
         """Sync the file to the disk, then save its progress in the row.
 
-        Raise StoppedError if the download is no longer active, or TransferError if the disk is full.
+        Raise DownloadStoppedError if the download is no longer active, or TransferError if the disk is full.
         """
         os.fsync(self.file.fileno())
         update_active(
@@ -179,7 +179,10 @@ class Transfer:
             raise TransferError(Failure.DISK_FULL)
 
     def install(self) -> None:
-        """Check the file and move it into place. Raise TransferError if it is wrong or its name taken; StoppedError."""
+        """Check the file and move it into place.
+
+        Raise TransferError if it is wrong or its name is taken, or DownloadStoppedError.
+        """
         row, path = self.row, open_folder() / self.row.file_name
         digest = check_file(row, self.part)
         if not row.sha256:
@@ -228,7 +231,7 @@ def run_download(
                 transfer = Transfer(row, part, file, clock, is_stopping, stall_seconds, margin_bytes)
                 transfer.fetch()
                 transfer.install()
-    except (StoppedError, Download.DoesNotExist):
+    except (DownloadStoppedError, Download.DoesNotExist):
         if not Download.objects.filter(pk=download_id).exists():
             part.unlink(missing_ok=True)
     except (TransferError, OutboundError, OSError) as error:
@@ -252,7 +255,7 @@ def find_validator(stream: Stream) -> str:
 
 
 def check_file(row: Download, path: Path) -> str:
-    """Return the file's SHA-256. Raise TransferError if it is no whole model in GGUF, or StoppedError.
+    """Return the file's SHA-256. Raise TransferError if it is no whole model in GGUF, or DownloadStoppedError.
 
     The check is counted before it begins, so that a file whose check kills its process again and again is given up.
     """
@@ -283,9 +286,9 @@ def is_in_place(row: Download) -> bool:
 
 
 def update_active(row: Download, **fields: Any) -> None:
-    """Save these fields of the row. Raise StoppedError if the download is no longer active."""
+    """Save these fields of the row. Raise DownloadStoppedError if the download is no longer active."""
     if not Download.objects.filter(pk=row.pk, state=State.ACTIVE).update(**fields):
-        raise StoppedError
+        raise DownloadStoppedError
 
 
 def note_failure(row: Download, failure: Download.Failure, now: datetime, has_come: bool = False) -> None:

@@ -61,10 +61,9 @@ class MiniLM:
     width = 384
     max_tokens = 256
 
-    def __init__(self, folder: Path, graphs: Path, *, sha256: str = SHA256) -> None:
+    def __init__(self, folder: Path, graphs: Path) -> None:
         self._folder = folder
         self._graphs = graphs
-        self._sha256 = sha256
         self._lock = Lock()
 
     def windows(self, text: str) -> list[str]:
@@ -107,16 +106,16 @@ class MiniLM:
 
     def write_graph(self) -> Path:
         """Return the path of the graph, which is written first if it is missing."""
-        path = self._graphs / f"minilm-{self._sha256[:16]}-{GRAPH_VERSION}" / "graph.onnx"
+        path = self._graphs / f"minilm-{SHA256[:16]}-{GRAPH_VERSION}" / "graph.onnx"
         if not path.is_file():
             from providers.embedding.minilm_graph import write_graph  # takes 60 MB, with onnx and the weights
 
             source = self._folder / "model.safetensors"
             with source.open("rb") as weights:
                 found = hashlib.file_digest(weights, "sha256").hexdigest()
-            if found != self._sha256:
+            if found != SHA256:
                 raise ProviderRefused(
-                    f"{source} is not the published model: its sha256 is {found}, not {self._sha256}"
+                    f"{source} is not the published model: its sha256 is {found}, not {SHA256}"
                 )
             write_graph(load_file(source), path)
         return path

@@ -11,6 +11,7 @@ from providers.engine.gguf import gettext_noop as _
 CONTEXT_TOKENS, MIN_CONTEXT_TOKENS = 8192, 2048  # the default, and the size from which it is not halved
 EMBEDDING_CONTEXT_TOKENS = 2048  # longer texts are embedded in smaller windows
 MEMORY_SHARE = 0.85  # of the memory that is free now, at most
+DRY_MULTIPLIER = 0.8  # of chat models: small ones, as people run them at home, often repeat themselves
 
 
 @dataclass(frozen=True, slots=True)

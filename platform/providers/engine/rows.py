@@ -17,20 +17,16 @@ def read_active_engines(*, are_waiting: bool) -> dict[int, WantedEngine]:
     rows = Provider.objects.filter(is_active=True).exclude(engine_file="").order_by("pk")
     return {
         row.pk: WantedEngine(
-            row.engine_file, row.model, count_context(row), row.slots or 1, row.threads or 0, is_embedder(row)
+            row.engine_file, row.model, count_context(row), row.slots or 1, row.threads or 0, row.is_embedder
         )
         for row in rows
-        if is_embedder(row) or not are_waiting
+        if row.is_embedder or not are_waiting
     }
-
-
-def is_embedder(row: Provider) -> bool:
-    return bool(row.capability == Provider.Capability.EMBEDDING)
 
 
 def count_context(row: Provider) -> int:
     """Return the tokens of context for each request; for an embedder twice its windows, whose tokens are estimates."""
-    if is_embedder(row):
+    if row.is_embedder:
         return max(EMBEDDING_CONTEXT_TOKENS, 2 * (row.context_tokens or 0))
     return row.context_tokens or CONTEXT_TOKENS
 

@@ -63,7 +63,7 @@ def translate_error(
     if not isinstance(error, openai.APIStatusError):
         cause = error.__cause__ or error
         unavailable = ProviderUnavailable(redact(f"{type(cause).__name__}: {cause}", api_key))
-        unavailable.is_broken_off = any(isinstance(each, DROPPED) for each in _list_causes(error))
+        unavailable.is_broken_off = any(isinstance(each, DROPPED) for each in list_causes(error))
         return unavailable
     message = extract_message(error.body) if error.body else error.message
     translated = make_error(error.status_code, redact(message, api_key))
@@ -73,7 +73,8 @@ def translate_error(
     return translated
 
 
-def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
+def list_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the error, then its cause, the cause of that, and so on."""
     while error:
         yield error
         error = error.__cause__

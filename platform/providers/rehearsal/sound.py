@@ -6,7 +6,7 @@ import numpy as np
 from aiohttp import web
 
 from providers.rehearsal.refusal import refuse
-from providers.sound import GENERATED, Sound, SoundError, mp3, read, wav
+from providers.sound import GENERATED, Sound, SoundError, encode_mp3, encode_wav, read
 
 VOICES = ["rehearsal", "rehearsal-low"]
 RATE, PITCH, LOUDNESS = 24_000, 220.0, 0.3
@@ -39,8 +39,8 @@ def play_tone(seconds: float, form: str) -> web.Response:
     times = np.arange(round(seconds * RATE)) / RATE
     tone = Sound((LOUDNESS * np.sin(2 * np.pi * PITCH * times) * 32_767).astype(np.int16), RATE)
     if form == "wav":
-        return web.Response(body=wav(tone), content_type="audio/wav")
-    return web.Response(body=mp3(tone, GENERATED), content_type="audio/mpeg")
+        return web.Response(body=encode_wav(tone), content_type="audio/wav")
+    return web.Response(body=encode_mp3(tone, GENERATED), content_type="audio/mpeg")
 
 
 async def list_voices(_request: web.Request) -> web.Response:

@@ -188,7 +188,7 @@ class _Decoder:
             yield cast(Samples, part.to_ndarray().reshape(-1))
 
 
-def mp3(sound: Sound, marks: Mapping[str, str]) -> bytes:
+def encode_mp3(sound: Sound, marks: Mapping[str, str]) -> bytes:
     """Return the sound as an MP3 of one channel, with at most 24,000 samples per second.
 
     Each of the `marks` is written as the ID3 tag of its name if there is one, or as a user-defined ID3 tag.

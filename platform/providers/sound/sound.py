@@ -153,7 +153,7 @@ def read_plain_wav(content: bytes, max_seconds: float) -> Sound | None:
     return Sound(np.frombuffer(content, dtype="<i2", count=count, offset=parts.begin).astype(np.int16), rate)
 
 
-def wav(sound: Sound) -> bytes:
+def encode_wav(sound: Sound) -> bytes:
     """Return the sound as a plain WAV."""
     file = BytesIO()
     with wave.open(file, "wb") as writer:

@@ -91,7 +91,7 @@ async def run_program(program: str, arguments: Sequence[str], text: str) -> byte
     if len(sound) > MAX_SOUND_BYTES:
         raise ProviderUnavailable(f"More than {MAX_SOUND_BYTES} bytes were written")
     if process.returncode:
-        said = words[:MAX_ERROR_BYTES].decode(errors="replace").replace("\0", "").strip()
+        said = words[:MAX_ERROR_BYTES].decode(errors="replace").strip()
         raise ProviderUnavailable(said or f"{program} failed")
     return sound
 

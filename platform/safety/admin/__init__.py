@@ -2,8 +2,20 @@
 
 from safety.admin import people, providers, records
 from safety.admin.actions import ActionAdmin
-from safety.admin.columns import code_column, code_filter, data_column, filled_filter, yes_filter
-from safety.admin.private import PrivateAdmin, describe_name, link, marks, moment, number, state
+from safety.admin.columns import (
+    code_column,
+    code_filter,
+    data_column,
+    describe_name,
+    filled_filter,
+    link,
+    marks,
+    moment,
+    number,
+    state,
+    yes_filter,
+)
+from safety.admin.private import PrivateAdmin
 from safety.descriptions import link_to
 
 __all__ = [

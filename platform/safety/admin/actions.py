@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.errors import RefusedError
 from safety.admin.private import PrivateAdmin
 from safety.admin.reason import find_reason
-from safety.audit import record
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 
 
@@ -23,7 +23,7 @@ class ActionAdmin(PrivateAdmin):
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
 
     def act(
-        self, request: Any, queryset: QuerySet[Any], action: Callable[[Any, datetime], object]
+        self, request: HttpRequest, queryset: QuerySet[Any], action: Callable[[Any, datetime], object]
     ) -> tuple[int, int]:
         """Apply `action` to each row in its own recorded transaction; return how many changed and how many did not.
 
@@ -36,7 +36,9 @@ class ActionAdmin(PrivateAdmin):
                     if action(thing, timezone.now()):
                         owner = self.owner_of(thing.pk)
                         why = find_reason(request, owner)
-                        record(request.user, AuditEntry.Deed.CHANGED, self.model, thing.pk, owner, why)
+                        record(
+                            get_operator(request), AuditEntry.Deed.CHANGED, self.model, thing.pk, owner, why
+                        )
                         changed += 1
             except RefusedError:
                 continue

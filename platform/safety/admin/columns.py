@@ -1,16 +1,85 @@
-"""Columns and filters for operators' lists that show codes and JSON in words."""
+"""Columns and filters for operators' lists: links, times and numbers, and codes and JSON in words."""
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.formats import number_format
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext_lazy as _
 from unfold.decorators import display
 
-from safety.descriptions import Describe, describe_code, render_data
+from safety.descriptions import Describe, describe_code, link_to, render_data
+
+MAX_NAME_CHARACTERS = 40
+
+
+def link(field: str, description: Any) -> Callable[[Any, Any], str]:
+    """Return a method for an admin class: a column that links to the object of the foreign key `field`, by its name."""
+
+    @admin.display(description=description)
+    def shown(self: Any, thing: Any) -> str:
+        key = thing._meta.get_field(field)
+        name = describe_name(getattr(thing, f"{field}_called", None))
+        opens = getattr(thing, f"{field}_opens")
+        return link_to(key.related_model._meta.label, getattr(thing, key.attname), name, opens=opens)
+
+    shown.key = field  # type: ignore[attr-defined]
+    return shown
+
+
+def describe_name(name: object) -> str:
+    """Return an object's name for display: shortened, a time in the operator's zone, and "" for no name."""
+    if isinstance(name, datetime):
+        return f"{timezone.localtime(name):%Y-%m-%d %H:%M}"
+    return Truncator(str(name)).chars(MAX_NAME_CHARACTERS) if name else ""
+
+
+def moment(name: str, description: Any) -> Callable[[Any], str]:
+    """Return a column for the time in field `name`, in short form and in the operator's zone."""
+
+    @admin.display(description=description, ordering=name)
+    def shown(thing: Any) -> str:
+        at = getattr(thing, name)
+        return f"{timezone.localtime(at):%Y-%m-%d %H:%M}" if at else "–"
+
+    shown.__name__ = name
+    return shown
+
+
+def number(name: str, description: Any) -> Callable[[Any], str]:
+    """Return a column for the number in the field or annotation `name`, with separated thousands and a dash for None."""
+
+    @admin.display(description=description, ordering=name)
+    def shown(thing: Any) -> str:
+        value = getattr(thing, name)
+        return "–" if value is None else number_format(value, force_grouping=True)
+
+    shown.__name__ = name
+    return shown
+
+
+def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
+    """Return a method for an admin class: a column for the field `state`, grey where `colours` does not name a value."""
+    # Without a colour, django-unfold would show the stored value instead of its label.
+    every = defaultdict(str, colours)
+
+    @display(description=_("state"), ordering="state", label=every)  # type: ignore[untyped-decorator]
+    def shown_state(self: Any, thing: Any) -> tuple[str, str]:
+        return thing.state, thing.get_state_display()
+
+    return shown_state  # type: ignore[no-any-return]
+
+
+def marks(thing: Any, claims: dict[str, Any]) -> str:
+    """Return the words of those fields that are true; `claims` maps field names to words."""
+    return " · ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
 
 
 def code_column(name: str, description: Any, describe: Describe = describe_code) -> Callable[[Any], str]:

@@ -1,7 +1,7 @@
 """Operators' pages of users, their addresses and API tokens, where changes to accounts are recorded."""
 
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
@@ -29,9 +29,9 @@ from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones, signed_out_elsewhere
 from providers.models import OwnProvider
 from safety import operators
-from safety.admin.columns import code_column, code_filter
-from safety.admin.private import PrivateAdmin, link, moment, number
-from safety.audit import record
+from safety.admin.columns import code_column, code_filter, link, moment, number
+from safety.admin.private import PrivateAdmin
+from safety.audit import get_operator, record
 from safety.models import AuditEntry, OperatorAccess
 
 SOUND_PERIOD = timedelta(days=30)
@@ -79,11 +79,6 @@ def describe_recorded(people: Any) -> list[str]:
     return [
         text % {"email": email, "count": number_format(count, force_grouping=True)} for email, count in counts
     ]
-
-
-def get_operator(request: HttpRequest) -> User:
-    """Return the signed-in operator."""
-    return cast(User, request.user)
 
 
 class NewUserForm(UserCreationForm):  # type: ignore[misc]
@@ -267,7 +262,7 @@ class UserAdmin(DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
         with transaction.atomic():
-            record(request.user, AuditEntry.Deed.DELETED, User, obj.pk)  # type: ignore[arg-type]
+            record(get_operator(request), AuditEntry.Deed.DELETED, User, obj.pk)
             super().delete_model(request, obj)
 
 

@@ -1,7 +1,6 @@
 """The only access to people's words in the admin: every page opened here leaves an audit entry."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from functools import reduce, update_wrapper
@@ -21,93 +20,29 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern
 from django.utils import timezone
-from django.utils.formats import number_format
 from django.utils.html import format_html
-from django.utils.text import Truncator, capfirst
+from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext, pgettext, pgettext_lazy
 from pgvector.django import VectorField
 from unfold.admin import ModelAdmin
-from unfold.decorators import display
 from unfold.views import ChangeList
 
 from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import User
 from database.queries import lift_statement_timeout
+from safety.admin.columns import describe_name, link
 from safety.admin.reason import ask_for_reason, find_reason
-from safety.audit import record, record_search
+from safety.audit import get_operator, record, record_search
 from safety.descriptions import link_to, render_data
 from safety.models import AuditEntry
 from text.strings import one_line
 
 View = Callable[..., HttpResponseBase]
-MAX_NAME_CHARACTERS = 40
 UNRECORDED_PARAMETERS = {"p", "o", "all", "e"}  # which page, in which order
 # Longer queries are refused, since a query is recorded in full.
 MAX_QUERY_CHARACTERS = 8_000
 FIELDS_WITH_WORDS = (models.TextField, models.JSONField, models.BinaryField, ArrayField, VectorField)
-
-
-def link(field: str, description: Any) -> Callable[[Any, Any], str]:
-    """Return a method for an admin class: a column that links to the object of the foreign key `field`, by its name."""
-
-    @admin.display(description=description)
-    def shown(self: Any, thing: Any) -> str:
-        key = thing._meta.get_field(field)
-        name = describe_name(getattr(thing, f"{field}_called", None))
-        opens = getattr(thing, f"{field}_opens")
-        return link_to(key.related_model._meta.label, getattr(thing, key.attname), name, opens=opens)
-
-    shown.key = field  # type: ignore[attr-defined]
-    return shown
-
-
-def describe_name(name: object) -> str:
-    """Return an object's name for display: shortened, a time in the operator's zone, and "" for no name."""
-    if isinstance(name, datetime):
-        return f"{timezone.localtime(name):%Y-%m-%d %H:%M}"
-    return Truncator(str(name)).chars(MAX_NAME_CHARACTERS) if name else ""
-
-
-def moment(name: str, description: Any) -> Callable[[Any], str]:
-    """Return a column for the time in field `name`, in short form and in the operator's zone."""
-
-    @admin.display(description=description, ordering=name)
-    def shown(thing: Any) -> str:
-        at = getattr(thing, name)
-        return f"{timezone.localtime(at):%Y-%m-%d %H:%M}" if at else "–"
-
-    shown.__name__ = name
-    return shown
-
-
-def number(name: str, description: Any) -> Callable[[Any], str]:
-    """Return a column for the number in the field or annotation `name`, with separated thousands and a dash for None."""
-
-    @admin.display(description=description, ordering=name)
-    def shown(thing: Any) -> str:
-        value = getattr(thing, name)
-        return "–" if value is None else number_format(value, force_grouping=True)
-
-    shown.__name__ = name
-    return shown
-
-
-def state(colours: Mapping[Any, str]) -> Callable[[Any, Any], tuple[str, str]]:
-    """Return a method for an admin class: a column for the field `state`, grey where `colours` does not name a value."""
-    # Without a colour, django-unfold would show the stored value instead of its label.
-    every = defaultdict(str, colours)
-
-    @display(description=_("state"), ordering="state", label=every)  # type: ignore[untyped-decorator]
-    def shown_state(self: Any, thing: Any) -> tuple[str, str]:
-        return thing.state, thing.get_state_display()
-
-    return shown_state  # type: ignore[no-any-return]
-
-
-def marks(thing: Any, claims: dict[str, Any]) -> str:
-    """Return the words of those fields that are true; `claims` maps field names to words."""
-    return " · ".join(str(word) for name, word in claims.items() if getattr(thing, name)) or "–"
 
 
 class PrivateChangeList(ChangeList):  # type: ignore[misc]
@@ -200,7 +135,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     def _record_look(
         self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None, owner_id: int | None
     ) -> None:
-        operator = cast(User, request.user)
+        operator = get_operator(request)
         asked = [
             f"{name}={value}"
             for name, values in request.GET.lists()
@@ -368,7 +303,7 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
             lift_statement_timeout()
             owner_id = self.owner_of(obj.pk)
             why = find_reason(request, owner_id)
-            record(cast(User, request.user), AuditEntry.Deed.DELETED, self.model, obj.pk, owner_id, why)
+            record(get_operator(request), AuditEntry.Deed.DELETED, self.model, obj.pk, owner_id, why)
             self.erase(obj, timezone.now())
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:

@@ -20,10 +20,9 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from accounts.admin import DeletesEach, PlainLookups
-from accounts.models import User
 from jobs.background import release_connections
 from providers.admission import note_answer
-from providers.chat_provider import ChatProvider, describe
+from providers.chat_provider import ChatProvider, build_provider
 from providers.discovery.probe import Trial, try_provider
 from providers.embedding.fallback import EmbeddingTrial, try_embedding
 from providers.embedding.selection import is_embedding_set_by_environment
@@ -40,8 +39,8 @@ from providers.selection import (
     is_sound_set_by_environment,
     read_active,
 )
-from safety.admin.private import moment
-from safety.audit import record
+from safety.admin.columns import moment
+from safety.audit import get_operator, record
 from safety.models import AuditEntry
 from safety.provider_usage import load_last_day, load_last_month
 
@@ -188,13 +187,13 @@ class ProviderAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc
         if ASKED_ANEW & set(form.changed_data):
             obj.last_error, obj.last_error_at = "", None
         super().save_model(request, obj, form, change)
-        record(cast(User, request.user), AuditEntry.Deed.CHANGED, Provider, obj.pk)
-        transaction.on_commit(partial(close_breaker, describe(obj)))
+        record(get_operator(request), AuditEntry.Deed.CHANGED, Provider, obj.pk)
+        transaction.on_commit(partial(close_breaker, build_provider(obj)))
         follow_change()
 
     @transaction.atomic
     def delete_model(self, request: HttpRequest, obj: Provider) -> None:
-        record(cast(User, request.user), AuditEntry.Deed.DELETED, Provider, obj.pk)
+        record(get_operator(request), AuditEntry.Deed.DELETED, Provider, obj.pk)
         super().delete_model(request, obj)
         follow_change()
 
@@ -218,7 +217,7 @@ class ProviderAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc
                 messages.error(request, _describe_failed(row, trial.error))
             else:
                 Provider.objects.filter(pk=row.pk).update(last_error="", last_error_at=None)
-                close_breaker(describe(row))
+                close_breaker(build_provider(row))
                 messages.success(request, _describe_answered(row, trial))
 
 
@@ -228,7 +227,7 @@ def close_breaker(provider: ChatProvider) -> None:
 
 
 async def _try_all(rows: Sequence[Provider], sentence: str) -> list[Trial | EmbeddingTrial]:
-    return await asyncio.gather(*(_try(row.capability, describe(row), sentence) for row in rows))
+    return await asyncio.gather(*(_try(row.capability, build_provider(row), sentence) for row in rows))
 
 
 async def _try(capability: str, provider: ChatProvider, sentence: str) -> Trial | EmbeddingTrial:

@@ -11,8 +11,8 @@ from unfold.admin import ModelAdmin
 from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import ModelCall, SoundCall
 from files.models import StoredFile
-from safety.admin.columns import code_column, code_filter
-from safety.admin.private import PrivateAdmin, describe_name, link, moment, number
+from safety.admin.columns import code_column, code_filter, describe_name, link, moment, number
+from safety.admin.private import PrivateAdmin
 from safety.audit import read_search
 from safety.descriptions import describe_model, link_to
 from safety.models import AuditEntry, ContinuousUse, Notice

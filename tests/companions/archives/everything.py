@@ -57,7 +57,7 @@ from memory.models import (
 )
 from memory.models.core_memory import By
 from memory.store import correct, keep_fact, retract
-from providers.sound import Sound, mp3, wav
+from providers.sound import Sound, encode_mp3, encode_wav
 from tests.fixtures.turns import make_companion
 from voice.models import Recording, Voice
 
@@ -229,9 +229,9 @@ def furnish(companion: Companion, asked: Message, answer: Message, fact: Memory,
     )
     Picture.objects.create(companion=companion, file=face)
     Attachment.objects.create(message=asked, file=sent, name="tea.png", **common)
-    recorded = store(mp3(sound(), {}), kinds.RECORDING, "audio/mpeg")
+    recorded = store(encode_mp3(sound(), {}), kinds.RECORDING, "audio/mpeg")
     Recording.objects.create(message=asked, file=recorded, heard="tea", seconds=0.5, **common)
-    reference = store(wav(sound()), kinds.REFERENCE, "audio/wav")
+    reference = store(encode_wav(sound()), kinds.REFERENCE, "audio/wav")
     Voice.objects.update_or_create(
         companion=companion, defaults={"reference": reference, "consent": "Yes.", "consented_at": now}
     )

@@ -11,7 +11,7 @@ import av
 import numpy as np
 from av.video.frame import VideoFrame
 
-from providers.sound import Sound, mp3, wav
+from providers.sound import Sound, encode_mp3, encode_wav
 from tests.fixtures.sound import hum
 from tests.providers.sound.containers import written
 
@@ -133,11 +133,14 @@ REFUSED: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "a page before a WAV": ("no_sound", lambda: b"<!doctype html><script>alert(1)</script>" + riff()),
     "an archive that grows": ("no_sound", lambda: gzip.compress(bytes(5_000_000))),
     "an archive and a WAV": ("no_sound", lambda: b"PK\3\4" + riff()),
-    "a picture and an MP3": ("no_sound", lambda: b"\xff\xd8\xff\xe0\0\x10JFIF" + mp3(hum(1.0), {})),
+    "a picture and an MP3": ("no_sound", lambda: b"\xff\xd8\xff\xe0\0\x10JFIF" + encode_mp3(hum(1.0), {})),
     "a program": ("no_sound", lambda: b"\x7fELF" + noise(10_000)),
     "a film without sound": ("no_sound", film),
     "half an hour of MP3": ("too_long", half_an_hour_of_mp3),
-    "half an hour of WAV": ("too_long", lambda: wav(Sound(np.zeros(4_000 * LONG_SECONDS, np.int16), 4_000))),
+    "half an hour of WAV": (
+        "too_long",
+        lambda: encode_wav(Sound(np.zeros(4_000 * LONG_SECONDS, np.int16), 4_000)),
+    ),
     "half an hour of nothing in some kilobytes": (
         "too_long",
         lambda: written("flac", LONG_SECONDS, rate=8_000, loud=0.0),
@@ -173,7 +176,7 @@ REFUSED: Mapping[str, tuple[str, Callable[[], bytes]]] = {
 }
 # What is sound all the same, and how long.
 HARMLESS: Mapping[str, tuple[float, Callable[[], bytes]]] = {
-    "silence": (1.0, lambda: wav(hum(1.0, loud=0.0))),
+    "silence": (1.0, lambda: encode_wav(hum(1.0, loud=0.0))),
     "8,000 samples a second": (1.0, lambda: written("wav of 24 bits", 1.0, rate=8_000)),
     "192,000 samples a second": (1.0, lambda: written("wav of 24 bits", 1.0, rate=192_000)),
     "a WAV that says it holds 4 GB": (1.0, lambda: riff(data=2**32 - 1, riff=2**32 - 1)),
@@ -185,14 +188,14 @@ HARMLESS: Mapping[str, tuple[float, Callable[[], bytes]]] = {
     "an Ogg that says it lasts three hundred years": (1.0, late_granule),
     "two MP3 of other rates behind each other": (
         2.0,
-        lambda: mp3(hum(1.0, rate=8_000), {}) + mp3(hum(1.0, rate=24_000), {}),
+        lambda: encode_mp3(hum(1.0, rate=8_000), {}) + encode_mp3(hum(1.0, rate=24_000), {}),
     ),
     "tags in no known letters": (
         1.0,
-        lambda: mp3(hum(1.0), {"title": "xxxx"}).replace(b"xxxx", b"\xff\xfe\xfd\xfc"),
+        lambda: encode_mp3(hum(1.0), {"title": "xxxx"}).replace(b"xxxx", b"\xff\xfe\xfd\xfc"),
     ),
-    "noise behind an MP3": (1.0, lambda: mp3(hum(1.0), {}) + noise(20_000)),
-    "a page behind a WAV": (1.0, lambda: wav(hum(1.0)) + SVG),
+    "noise behind an MP3": (1.0, lambda: encode_mp3(hum(1.0), {}) + noise(20_000)),
+    "a page behind a WAV": (1.0, lambda: encode_wav(hum(1.0)) + SVG),
 }
 
 

@@ -1,15 +1,15 @@
 import pytest
 
-from providers.sound import mp3, read, wav
+from providers.sound import encode_mp3, encode_wav, read
 from providers.sound.codecs import is_cut
 from tests.fixtures.sound import hum
 from tests.providers.sound.containers import written
 
 SOUNDS = {
     "mp3": written("mp3", 3.0),
-    "mp3 of 8,000": mp3(hum(3.0, rate=8_000), {}),
-    "mp3 with tags": mp3(hum(3.0), {"comment": "x" * 9_000}),
-    "wav": wav(hum(3.0)),
+    "mp3 of 8,000": encode_mp3(hum(3.0, rate=8_000), {}),
+    "mp3 with tags": encode_mp3(hum(3.0), {"comment": "x" * 9_000}),
+    "wav": encode_wav(hum(3.0)),
     "wav of 24 bits": written("wav of 24 bits", 3.0),
 }
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from providers.sound import Sound, SoundError, read, read_isolated, wav
+from providers.sound import Sound, SoundError, encode_wav, read, read_isolated
 from tests.fixtures.sound import hum
 from tests.providers.sound.containers import FORMS, same, written
 
@@ -46,7 +46,7 @@ def test_what_is_longer_than_wanted_is_told_so(form: str) -> None:
 
 def test_a_wav_comes_back_as_it_was_written() -> None:
     sound = hum(0.5, rate=22_050)
-    again = read(wav(sound), 1)
+    again = read(encode_wav(sound), 1)
     assert again.rate == 22_050
     assert again.samples.tolist() == sound.samples.tolist()
 

@@ -3,13 +3,13 @@ from io import BytesIO
 import av
 import pytest
 
-from providers.sound import GENERATED, mp3, read
+from providers.sound import GENERATED, encode_mp3, read
 from tests.fixtures.sound import hum
 from tests.providers.sound.containers import same
 
 
 def test_a_generated_sound_says_so_in_its_tags() -> None:
-    content = mp3(hum(1.0), GENERATED)
+    content = encode_mp3(hum(1.0), GENERATED)
     with av.open(BytesIO(content)) as container:
         marks = dict(container.metadata)
     assert marks.items() >= GENERATED.items()
@@ -20,7 +20,7 @@ def test_a_generated_sound_says_so_in_its_tags() -> None:
 
 
 def test_a_persons_sound_is_not_marked_as_generated() -> None:
-    assert b"AI-generated" not in mp3(hum(1.0), {})
+    assert b"AI-generated" not in encode_mp3(hum(1.0), {})
 
 
 @pytest.mark.parametrize(
@@ -37,11 +37,11 @@ def test_a_persons_sound_is_not_marked_as_generated() -> None:
 )
 def test_it_is_no_finer_than_24_000_and_sounds_the_same(rate: int, kept: int) -> None:
     sound = hum(2.0, rate=rate)
-    again = read(mp3(sound, GENERATED), 10)
+    again = read(encode_mp3(sound, GENERATED), 10)
     assert again.rate == kept
     assert same(again, 2.0)
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.05, 7.3])
 def test_its_length_is_that_of_the_sound(seconds: float) -> None:
-    assert read(mp3(hum(seconds), {}), 10).seconds == pytest.approx(seconds, abs=0.08)
+    assert read(encode_mp3(hum(seconds), {}), 10).seconds == pytest.approx(seconds, abs=0.08)

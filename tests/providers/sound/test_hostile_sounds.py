@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from providers.sound import SoundError, read_isolated, wav
+from providers.sound import SoundError, encode_wav, read_isolated
 from tests.fixtures.sound import hum
 from tests.providers.sound.containers import written
 from tests.providers.sound.hostile import HARMLESS, REFUSED, mutants
@@ -109,5 +109,5 @@ def test_five_minutes_of_the_finest_sound_fit() -> None:
 
 
 def test_a_plain_wav_takes_no_process() -> None:
-    sound = read_isolated(wav(hum(0.5)), 10, command=["/nowhere"])
+    sound = read_isolated(encode_wav(hum(0.5)), 10, command=["/nowhere"])
     assert sound.seconds == pytest.approx(0.5)

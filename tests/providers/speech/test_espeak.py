@@ -11,7 +11,7 @@ import pytest
 import uvloop
 
 from providers.errors import ProviderUnavailable
-from providers.sound import GENERATED, mp3, read
+from providers.sound import GENERATED, encode_mp3, read
 from providers.speech import SpeechRequest, get_engine, get_engine_name, synthesise
 from tests.fixtures.sound import NO_SPEECH
 
@@ -30,7 +30,7 @@ async def test_it_says_a_sentence_as_long_as_its_text(text: str, least: float, m
     sound = await synthesise(SpeechRequest(text))
     assert least < sound.seconds < most
     assert 0.05 < sound.level < 1
-    again = read(mp3(sound, GENERATED), 60)
+    again = read(encode_mp3(sound, GENERATED), 60)
     assert again.seconds == pytest.approx(sound.seconds, abs=0.06)
     assert again.level == pytest.approx(sound.level, rel=0.2)
 

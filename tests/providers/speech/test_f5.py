@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.sound import wav
+from providers.sound import encode_wav
 from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, answer, hang
 
-SOUND, VOICE = wav(hum(2.0)), b"RIFF a voice of somebody who agreed"
+SOUND, VOICE = encode_wav(hum(2.0)), b"RIFF a voice of somebody who agreed"
 FORM = (
     b'--B\r\nContent-Disposition: form-data; name="ref_text"\r\n\r\nWhat is said \xe4\xbd\xa0\xe5\xa5\xbd\r\n'
     b'--B\r\nContent-Disposition: form-data; name="gen_text"\r\n\r\nI waited for you.\r\n'

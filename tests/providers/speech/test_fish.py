@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.sound import wav
+from providers.sound import encode_wav
 from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, answer, cut, hang, leave
 
-SOUND = wav(hum(2.0))
+SOUND = encode_wav(hum(2.0))
 PLAIN = (
     '{"text":"Good morning, Alice. 早上好","format":"wav","references":[],"reference_id":null,'
     '"normalize":true,"streaming":false,"use_memory_cache":"on"}'
@@ -65,7 +65,7 @@ async def test_a_voice_is_a_reference_of_the_servers(settings: Any) -> None:
 
 
 async def test_a_recording_goes_with_the_sentence_and_before_any_voice(settings: Any) -> None:
-    recording = wav(hum(0.5))
+    recording = encode_wav(hum(0.5))
     body = await sent(
         settings, SpeechRequest("Hello.", voice="mira", reference=recording, reference_text="La")
     )

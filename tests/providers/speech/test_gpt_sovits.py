@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.sound import wav
+from providers.sound import encode_wav
 from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, answer, hang
 
-SOUND = wav(hum(2.0))
+SOUND = encode_wav(hum(2.0))
 VOICES = {
     "mira": {"path": "voices/mira.wav", "text": "Nice to meet you.", "language": "en"},
     "小天": {"path": "/srv/tian.wav", "text": "很高兴见到你。"},
@@ -95,7 +95,7 @@ async def test_without_a_named_recording_it_is_refused(settings: Any) -> None:
         ),
         (answer(b"oops", "text/plain", 500), ProviderUnavailable, "oops"),
         (answer(b"<html>", "text/html"), ProviderUnavailable, "A page came"),
-        (answer(wav(hum(2.0, loud=0.0))), ProviderUnavailable, "silent"),
+        (answer(encode_wav(hum(2.0, loud=0.0))), ProviderUnavailable, "silent"),
         (answer(b""), ProviderUnavailable, "Nothing came"),
         (hang, ProviderUnavailable, "within 1 seconds"),
     ],

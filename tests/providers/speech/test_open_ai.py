@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from providers.errors import ProviderError, ProviderRefused, ProviderUnavailable
-from providers.sound import GENERATED, mp3, wav
+from providers.sound import GENERATED, encode_mp3, encode_wav
 from providers.speech import SpeechRequest, get_engine, synthesise
 from tests.fixtures.sound import NO_SPEECH, hum
 from tests.providers.speech.raw import Raw, Writing, answer, cut, flood, hang, leave, slowly
 
 SENTENCE = SpeechRequest("I waited for you. 你好 “quoted” & <so on>")
-SOUND, MP3 = wav(hum(2.0)), mp3(hum(2.0), GENERATED)
+SOUND, MP3 = encode_wav(hum(2.0)), encode_mp3(hum(2.0), GENERATED)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ async def test_emotion_is_passed_on_to_models_that_take_it(
     [
         answer(SOUND, "audio/mpeg"),
         answer(MP3, "audio/wav"),
-        answer(mp3(hum(2.0), {}), "application/octet-stream"),
+        answer(encode_mp3(hum(2.0), {}), "application/octet-stream"),
         slowly(SOUND, 8_000, 0.02),
     ],
     ids=["wav under another name", "mp3 under another name", "no name", "in parts"],
@@ -119,9 +119,9 @@ BAD: dict[str, tuple[bytes | Writing, type[ProviderError], str | None]] = {
     "a cut head": (cut(SOUND, 0), ProviderUnavailable, None),
     "half a wav in good order": (answer(SOUND[:30_000]), ProviderUnavailable, "cut short"),
     "half an MP3 in good order": (answer(MP3[: len(MP3) // 2]), ProviderUnavailable, "cut short"),
-    "a blink for a sentence": (answer(wav(hum(0.05))), ProviderUnavailable, "cut short"),
-    "silence": (answer(wav(hum(2.0, loud=0.0))), ProviderUnavailable, "silent"),
-    "hours": (answer(wav(hum(200.0, rate=4_000))), ProviderUnavailable, "longer than"),
+    "a blink for a sentence": (answer(encode_wav(hum(0.05))), ProviderUnavailable, "cut short"),
+    "silence": (answer(encode_wav(hum(2.0, loud=0.0))), ProviderUnavailable, "silent"),
+    "hours": (answer(encode_wav(hum(200.0, rate=4_000))), ProviderUnavailable, "longer than"),
     "no answer": (hang, ProviderUnavailable, "within 1 seconds"),
     "a trickle": (slowly(SOUND, 100, 0.2), ProviderUnavailable, "within 1 seconds"),
     "an endless body": (flood, ProviderUnavailable, "More than 50000000 bytes|within 1 seconds"),

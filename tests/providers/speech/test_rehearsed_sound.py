@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from providers.errors import ProviderRefused, ProviderUnavailable
-from providers.sound import wav
+from providers.sound import encode_wav
 from providers.speech import SpeechRequest, get_engine, synthesise
 from providers.transcription import Transcript, is_offered, transcribe
 from tests.fixtures.rehearsal import RehearsalServer
@@ -50,7 +50,7 @@ async def test_speech_is_scripted(speech_rehearsal: RehearsalServer) -> None:
 
 async def test_it_says_that_it_does_not_listen(speech_rehearsal: RehearsalServer) -> None:
     assert is_offered()
-    heard = await transcribe(wav(hum(2.0)))
+    heard = await transcribe(encode_wav(hum(2.0)))
     assert heard == Transcript("This is a rehearsal: nobody has listened to what you said.", "", 2.0)
 
 
@@ -59,9 +59,9 @@ async def test_transcripts_are_scripted(speech_rehearsal: RehearsalServer) -> No
         {"capability": "transcription", "text": "I like rain.", "language": "en", "repeat": 2},
         {"capability": "transcription", "delay": 0.01, "error": {"status": 503}},
     )
-    assert [(await transcribe(wav(hum(1.0)))).text for _ in range(2)] == ["I like rain."] * 2
+    assert [(await transcribe(encode_wav(hum(1.0)))).text for _ in range(2)] == ["I like rain."] * 2
     with pytest.raises(ProviderUnavailable, match="scripted error"):
-        await transcribe(wav(hum(1.0)))
+        await transcribe(encode_wav(hum(1.0)))
     assert speech_rehearsal.sound_requests()[0]["name"] == "speech.wav"
 
 

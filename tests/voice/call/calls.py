@@ -6,7 +6,7 @@ from typing import Any
 
 from accounts.models import User
 from companions.models import Companion
-from providers.sound import wav
+from providers.sound import encode_wav
 from tests.fixtures.sound import hum
 from tests.fixtures.turns import Socket, connected
 
@@ -22,4 +22,4 @@ async def calling(user: User, companion: Companion) -> AsyncIterator[Socket]:
 async def say(socket: Socket, client_id: str, content: bytes | None = None, **fields: Any) -> None:
     """Send what was said, a second of sound where nothing else is given."""
     await socket.send("call.utterance", client_id=client_id, **fields)
-    await socket.wire.send_to(bytes_data=wav(hum(1.0)) if content is None else content)
+    await socket.wire.send_to(bytes_data=encode_wav(hum(1.0)) if content is None else content)

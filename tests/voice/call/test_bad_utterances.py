@@ -5,7 +5,7 @@ import pytest
 from accounts.models import User
 from companions.models import Companion, Message
 from files.models import StoredFile
-from providers.sound import wav
+from providers.sound import encode_wav
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.sound import hum
 from tests.voice.call.calls import ENDINGS, calling, say
@@ -29,7 +29,7 @@ BAD = {
     "floats": (header(coding=3, bits=32) + b"\1\2" * 16_000, "no_sound"),
     "one sample a second": (header(rate=1) + b"\1\2" * 16_000, "no_sound"),
     "four billion samples a second": (header(rate=2**32 - 1) + b"\1\2" * 16_000, "no_sound"),
-    "a minute and more": (wav(hum(60.5)), "too_long"),
+    "a minute and more": (encode_wav(hum(60.5)), "too_long"),
     "a minute of a low rate and more": (header(rate=8_000, length=2**32 - 1) + b"\1\2" * 490_000, "too_long"),
     "far too much": (header(rate=48_000, length=2**32 - 1) + bytes(7_000_000), "too_long"),
     "endless parts": (b"RIFF\0\0\0\0WAVE" + b"junk\0\0\0\0" * 100_000, "no_sound"),
@@ -113,9 +113,9 @@ async def test_the_gate_holds_in_a_call(
     settings.HEARING_SECONDS_PER_DAY = 1
     rehearsal.script_sound(hears("One."))
     async with calling(alice, mira) as call:
-        await say(call, "one", wav(hum(0.9)))
+        await say(call, "one", encode_wav(hum(0.9)))
         await call.until("reply.done")
-        await say(call, "two", wav(hum(0.9)))
+        await say(call, "two", encode_wav(hum(0.9)))
         error = (await call.until("error"))[-1]
     assert (error["code"], error["client_id"]) == ("no_hearing_left", "two")
     assert len(rehearsal.sound_requests()) == 1

@@ -16,7 +16,7 @@ from files.contents import read_content
 from files.models import StoredFile
 from jobs.background import in_thread
 from memory.models import Memory
-from providers.sound import read, wav
+from providers.sound import encode_wav, read
 from safety.models import ContinuousUse
 from tests.companions.everywhere import keys_with, tables_with
 from tests.fixtures.rehearsal import RehearsalServer
@@ -127,7 +127,7 @@ async def test_a_silence_is_nothing_and_nobody_is_asked(
     alice: User, mira: Companion, rehearsal: RehearsalServer, seconds: float
 ) -> None:
     async with calling(alice, mira) as call:
-        await say(call, "one", wav(hum(seconds, loud=0.0)))
+        await say(call, "one", encode_wav(hum(seconds, loud=0.0)))
         assert await call.frame() == {"type": "call.nothing", "client_id": "one"}
     assert rehearsal.sound_requests() == []
     assert not await Recording.objects.aexists()

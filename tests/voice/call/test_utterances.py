@@ -5,12 +5,12 @@ import struct
 import pytest
 
 from config.up.web import FRAME_BYTES
-from providers.sound import wav
+from providers.sound import encode_wav
 from tests.fixtures.sound import hum
 from voice.call import read_utterance
 from voice.errors import HearingError
 
-WAV = wav(hum(1.0))
+WAV = encode_wav(hum(1.0))
 
 
 def header(
@@ -28,12 +28,12 @@ def test_a_header_that_promises_more_than_there_is_takes_what_is_there() -> None
 
 @pytest.mark.parametrize("rate", [8_000, 16_000, 44_100, 48_000])
 def test_every_usual_rate_is_taken(rate: int) -> None:
-    assert read_utterance(wav(hum(0.5, rate=rate))).seconds == pytest.approx(0.5)
+    assert read_utterance(encode_wav(hum(0.5, rate=rate))).seconds == pytest.approx(0.5)
 
 
 def test_the_longest_utterance_fits_into_a_frame() -> None:
     """The server closes a socket that sends a larger frame, and with it the call."""
-    longest = wav(hum(60.0, rate=48_000))
+    longest = encode_wav(hum(60.0, rate=48_000))
     assert read_utterance(longest).seconds == pytest.approx(60)
     assert len(longest) <= FRAME_BYTES
 
