@@ -80,7 +80,6 @@ def depth(recalls: int) -> Depth:
 
 # Count a use of each memory that a reply was shown, and change its feelings: of a memory that the cue found by the
 # reaction; of one that came unasked (a flashback) the stronger feeling grows a little, if it is strong.
-# The rows are locked in the order of their ids, as embedding does: otherwise the two could deadlock.
 USE = """
 WITH shown AS (
     SELECT DISTINCT ON (found.memory_id) found.id, found.memory_id, found.reasons ? 'flashback' AS is_unasked
@@ -98,7 +97,6 @@ WITH shown AS (
         CASE WHEN NOT is_unasked THEN %(aversion)s WHEN joy > aversion AND joy > %(moved)s THEN 0
              WHEN aversion > %(moved)s THEN %(stirred)s ELSE 0 END AS aversion
     FROM used JOIN memory_memory memory ON memory.id = used.memory_id
-    ORDER BY memory.id FOR NO KEY UPDATE OF memory
 )
 UPDATE memory_memory memory
 SET times_recalled = memory.times_recalled + 1, recalled_at = %(now)s,

@@ -162,9 +162,8 @@ def delete_companion(companion: Companion) -> None:
 
     def delete() -> None:
         lift_statement_timeout()
-        companion.lock()
-        # Embedding locks memories and then needs the companion: locking the memories here, too, avoids a deadlock.
-        list(Memory.everywhere.of(companion.pk).select_for_update().order_by("pk").values_list("pk"))
+        # Stronger than `lock`: no row that refers to the companion, and to others of it, can be saved until the commit.
+        list(Companion.objects.filter(pk=companion.pk).order_by().select_for_update().values_list("pk"))
         scrub_all(companion.pk)
         with replaying():  # the companion's journal is deleted anyway
             for model in (Recall, Reply, Memory, Message):  # of which there may be very many
@@ -177,8 +176,16 @@ def delete_companion(companion: Companion) -> None:
 
 @receiver(account_deleted, sender=User)
 def delete_companions(user: User, **_: object) -> None:
-    """Delete all companions of an account that is about to be deleted."""
-    for companion in Companion.objects.owned_by(user).order_by("pk"):
+    """Delete all companions of an account that is about to be deleted.
+
+    Whoever locks both locks the account first. Only once nobody else holds either lock is the account's made stronger:
+    no row that refers to it can then be saved, not even one that is written under a companion's lock.
+    """
+    account, companions = User.objects.filter(pk=user.pk), Companion.objects.owned_by(user).order_by("pk")
+    for rows in (account, companions):
+        list(rows.select_for_update(no_key=True).values_list("pk"))
+    list(account.select_for_update().values_list("pk"))
+    for companion in companions:
         delete_companion(companion)
 
 

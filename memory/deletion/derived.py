@@ -305,9 +305,8 @@ def _mirrors(entries: Sequence[DiaryEntry]) -> frozenset[UUID]:
 def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
     """Delete the memories. The page behind a gist stays, but without its text, so that no gist is written for it again.
 
-    The memories are locked first: otherwise an embedding that is stored meanwhile could make the deletion fail.
+    Call it with the companion locked: otherwise an embedding that is stored meanwhile could make the deletion fail.
     """
     memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
-    list(memories.select_for_update(of=("self",)).order_by("pk").values_list("pk"))
     Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
     memories.delete()

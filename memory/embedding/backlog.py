@@ -184,11 +184,12 @@ def _embed_or_mark(embedder: Embedder, space: Space, batch: list[Memory]) -> int
 
 @transaction.atomic
 def _keep(space: Space, batch: list[Memory], rows: list[tuple[Memory, int, Floats | None]]) -> int:
-    """Store a vector for each window of the memories that still have the text that was embedded, and have no vector in
-    the space yet; return how many these are.
+    """Store a vector for each window of the companion's memories that still have the text that was embedded, and have no
+    vector in the space yet; return how many these are.
     """
+    batch[0].companion.lock()
     texts = {memory.pk: memory.text for memory in batch}
-    current = Memory.objects.select_for_update().filter(pk__in=texts).order_by("pk").values_list("pk", "text")
+    current = Memory.objects.filter(pk__in=texts).values_list("pk", "text")
     there = Embedding.objects.filter(space=space, memory__in=texts).values_list("memory", flat=True)
     wanted = {pk for pk, text in current if texts[pk] == text}.difference(there)
     Embedding.objects.bulk_create(

@@ -163,6 +163,20 @@ def test_what_is_deleted_from_the_talk_goes_from_it(mira: Companion, servers: Se
     assert comparison.exchanges.count() == 1
 
 
+def test_it_ends_also_if_all_that_was_to_be_answered_is_deleted_meanwhile(
+    mira: Companion, alice: User, servers: Servers
+) -> None:
+    reply = exchange(mira, 1)
+    comparison = start_comparison(mira, "loud", 1, NOW)
+    delete_message(Message.objects.select_related("companion").get(pk=reply.message_id), NOW)
+    assert go_on(comparison).ended_at
+    told = Api(alice).get(f"/companions/{mira.pk}/comparison").json()
+    assert (told["report"], told["exchanges"]) == (None, [])
+    page = Client()
+    page.force_login(alice)
+    assert page.get(f"/companions/{mira.pk}/mind/comparison/").status_code == 200
+
+
 def test_two_scripted_manners_are_told_apart_at_fifty_replies(
     mira: Companion, alice: User, servers: Servers
 ) -> None:

@@ -33,8 +33,9 @@ def build_report(comparison: Comparison) -> dict[str, Any]:
         )
         for row in answered
     ]
-    vectors = _embed(comparison, exchanges)
-    return measure_differences(exchanges, vectors, seed=comparison.pk.int % 2**32) if exchanges else {}
+    if not exchanges:
+        return {}
+    return measure_differences(exchanges, _embed(comparison, exchanges), seed=comparison.pk.int % 2**32)
 
 
 def _load_remembered(comparison: Comparison, rows: Sequence[ComparedExchange]) -> dict[Any, list[str]]:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import DatabaseError, connections
+from django.db import DatabaseError, IntegrityError, connections
 from django.test import Client
 
+from accounts.limits.usage import Payer, charged
 from accounts.models import ModelCall, User
 from bench.common.past_files import sillytavern
 from cards.lorebooks import normalise_book
@@ -24,10 +25,11 @@ from companions.life.inner_state import Feeling
 from companions.life.timers import timers
 from companions.life.wakings import waking
 from companions.lore import editing
-from companions.models import Companion, InnerState, Lorebook, Message, Timer, Waking
+from companions.models import Companion, InnerState, Lorebook, LoreEntry, Message, Timer, Waking
 from companions.replies.lifecycle import start
 from memory.core_memory import set_slot
 from memory.models.core_memory import By
+from providers.tokens import Metered, note
 from tests.companions.deletion.conftest import MARKER, NOW, SECRET, say
 from tests.companions.everywhere import tables_with
 from tests.companions.life.waking import as_it_is, calling, send_due_deliveries
@@ -247,15 +249,38 @@ def test_who_is_deleted_while_they_live_leaves_nothing(
     assert not Waking.objects.exclude(companion=tian).exists()
 
 
-def test_a_call_saved_while_its_account_is_deleted_goes_with_it(alice: User) -> None:
-    def save_call() -> None:
-        row = {"user": alice, "purpose": ModelCall.Purpose.ANSWER, "started_at": NOW}
-        joined(beside(partial(ModelCall.objects.create, **row)))
+def test_an_entry_saved_while_its_account_is_deleted_goes_with_it(alice: User) -> None:
+    book = editing.make_book(alice, normalise_book({"entries": []}), NOW)
 
-    with faults.before(faults.begins('DELETE FROM "accounts_user"'), save_call):
+    def save_entry() -> None:
+        joined(beside(partial(LoreEntry.objects.create, lorebook=book)))
+
+    with faults.before(faults.begins('DELETE FROM "companions_lorebook"'), save_entry):
         alice.delete()
     assert not User.objects.filter(email=alice.email).exists()
-    assert not ModelCall.objects.exists()
+    assert not LoreEntry.objects.exists()
+
+
+@pytest.mark.parametrize("what", ["companion", "account"])
+def test_a_deletion_and_a_call_saved_meanwhile_do_not_wait_for_each_other(
+    alice: User, mira: Companion, what: str
+) -> None:
+    """The call's row refers to the account, the companion and the reply, which are deleted one after the other."""
+    reply = start(mira, "Hello", None, NOW).reply
+    payer, refused = Payer(alice.pk, mira.pk, reply.pk), []
+
+    def save_call() -> None:
+        try:
+            with charged(payer, ModelCall.Purpose.ANSWER):
+                note(Metered("http://model.example", "quiet", 10, is_estimated=False, milliseconds=1))
+        except IntegrityError as error:
+            refused.append(error)
+
+    with at((faults.begins('DELETE FROM "companions_companion"'), 1), save_call):
+        delete_companion(mira) if what == "companion" else alice.delete()
+    assert not Companion.objects.exists()
+    assert ModelCall.objects.filter(companion=None).count() == (1 if what == "companion" else 0)
+    assert len(refused) == (0 if what == "companion" else 1)
 
 
 @pytest.mark.parametrize(
