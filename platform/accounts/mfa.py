@@ -63,7 +63,15 @@ class CodeForm(forms.Form):
         code.widget.attrs |= {"inputmode": "numeric", "maxlength": MAX_CODE_CHARACTERS, "autofocus": True}
 
     def clean_code(self) -> str:
-        code = str(super().clean_code())  # type: ignore[misc]
+        try:
+            code = str(super().clean_code())  # type: ignore[misc]
+        except encryption.DecryptionError as error:  # after a restore without `secrets`
+            raise forms.ValidationError(
+                _(
+                    "Kith can no longer read your second step. Whoever runs this Kith can remove it; then sign in"
+                    " and set it up again."
+                )
+            ) from error
         user_id = self.user.pk  # type: ignore[attr-defined]
         steps = 2 * settings.MFA_TOTP_TOLERANCE + 1
         digits = "".join(filter(str.isalnum, code))

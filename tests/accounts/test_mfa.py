@@ -10,6 +10,7 @@ import redis
 from allauth.mfa.models import Authenticator
 from allauth.mfa.recovery_codes.internal.auth import RecoveryCodes
 from allauth.mfa.totp.internal.auth import TOTP, format_hotp_value, generate_totp_secret, hotp_value
+from cryptography.fernet import Fernet
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
@@ -183,6 +184,19 @@ def test_secrets_are_sealed_in_the_database(alice: User) -> None:
     assert secret not in str(rows)
     assert not re.search(r"[0-9a-f]{80}", str(rows))  # a seed is 40 bytes
     assert base64.urlsafe_b64decode(rows["totp"]["secret"])[0] == 0x80  # Fernet
+
+
+@pytest.mark.parametrize("kind", ["app", "recovery code"])
+def test_a_code_under_a_lost_encryption_key_is_refused_in_a_sentence(
+    visitor: Client, alice: User, secret: str, settings: Any, kind: str
+) -> None:
+    """As after a restore without the file `secrets`."""
+    entered = code(secret) if kind == "app" else recovery_codes(alice)[0]
+    settings.ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
+    sign_in(visitor, alice.email)
+    response = submit(visitor, STEP, code=entered)
+    assert "no longer read your second step" in response.content.decode()
+    assert who(visitor) is None
 
 
 @pytest.mark.parametrize(

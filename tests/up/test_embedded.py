@@ -1,6 +1,7 @@
 """The embedded services, started, killed and started again."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import redis
 
 from config.up.database import create_database
 from config.up.postgres import Postgres
+from config.up.supervisor import last_line
 from config.up.terminal import UpError
 from tests.fixtures.embedded import Embedded
 
@@ -89,6 +91,32 @@ def test_a_stale_lock_file_that_names_a_living_process_is_cleared(services: Embe
 
     with psycopg.connect(services.database_url) as connection:
         assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+if os.geteuid() == 0:  # then Postgres has an account of its own
+
+    def test_a_folder_that_was_restored_with_another_owner_is_its_own_again(services: Embedded) -> None:
+        services.postgres.stop()
+        folder = services.home / "postgres"
+        for path in [folder, *folder.rglob("*")]:
+            os.chown(path, 4242, 4242, follow_symlinks=False)
+
+        services.start()
+
+        with psycopg.connect(services.database_url) as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_missing_part_is_named_in_the_last_words(tmp_path: Path) -> None:
+    """As after a restore from a copy without empty folders."""
+    with Embedded(tmp_path, durable=False) as services:
+        services.postgres.stop()
+        shutil.rmtree(tmp_path / "postgres" / "pg_notify")
+        services.postgres.start()
+        assert services.postgres.process
+        services.postgres.process.wait()
+        last = last_line(services.postgres.log_path, services.postgres.program.complaint)
+    assert 'could not open directory "pg_notify"' in last
 
 
 def test_a_command_is_lent_both_services_and_its_status_comes_back() -> None:

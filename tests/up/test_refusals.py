@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDRESSES = {"DATABASE_URL", "REDIS_URL", "LLM_BASE_URL", "LLM_MODEL"}
 
 
-def refusal(home: Path | str, **more: str) -> str:
-    """The one line that `up` says before it gives up."""
+def refusal(home: Path | str, lines: int = 1, **more: str) -> str:
+    """The lines that `up` says before it gives up."""
     given = {name: value for name, value in os.environ.items() if name not in ADDRESSES}
     settings = {
         "KITH_HOME": str(home),
@@ -37,7 +37,7 @@ def refusal(home: Path | str, **more: str) -> str:
         [sys.executable, "-m", "config.up"], env=given | settings, capture_output=True, text=True, timeout=60
     )
     assert (ended.returncode, ended.stderr) == (1, "")
-    assert ended.stdout.count("\n") == 1
+    assert ended.stdout.count("\n") == lines
     return ended.stdout.strip()
 
 
@@ -45,6 +45,13 @@ def test_a_port_in_use(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert refusal(tmp_path, PORT=str(port)).startswith(f"Port {port} is in use")
+
+
+def test_a_database_of_which_a_part_was_restored(tmp_path: Path) -> None:
+    (tmp_path / "postgres" / "base").mkdir(parents=True)
+    said = refusal(tmp_path, lines=2)
+    assert f"{tmp_path}/postgres is not a whole PostgreSQL: it lacks the file PG_VERSION." in said
+    assert [path.name for path in (tmp_path / "postgres").iterdir()] == ["base"]
 
 
 @pytest.mark.parametrize("port", ["0", "65536", "eight", "-1"])

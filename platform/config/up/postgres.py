@@ -124,7 +124,7 @@ class Postgres:
             command=[str(INSTALLATION / "bin" / "postgres"), "-D", str(self.folder), *flags],
             user=postgres_user(),
             folder=Path("/"),
-            complaint=re.compile(r"\bPANIC\b|No space left|could not (write|extend|fsync)"),
+            complaint=re.compile(r"\bPANIC\b|No space left|could not (write|extend|fsync|open|read)"),
             prepare=self._prepare,
             stop_signal=signal.SIGINT,  # a fast shutdown: disconnects clients, keeps what they committed
             death_signal=signal.SIGQUIT,
@@ -147,10 +147,16 @@ class Postgres:
         (self.folder / "postmaster.pid").unlink(missing_ok=True)
         if not (self.folder / "PG_VERSION").exists():
             self._initialise()
-        if postgres_user() is not None:
+        if (user := postgres_user()) is not None:
             open_way_to(self.folder)  # at each start, since permissions may have been changed
+            _own(self.folder, user)
 
     def _initialise(self) -> None:
+        if self.folder.exists() and any(self.folder.iterdir()):
+            raise UpError(
+                f"{self.folder} is not a whole PostgreSQL: it lacks the file PG_VERSION. Put a complete copy from a"
+                " backup in its place, or move it away to begin with an empty database."
+            )
         user = postgres_user()
         # In a temporary folder that is renamed once it is complete: an interrupted start leaves no half of one.
         new = self.folder.with_name(self.folder.name + ".new")
@@ -176,6 +182,17 @@ def end_orphans(folder: Path) -> None:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(number)
         _, left = psutil.wait_procs(left, timeout=seconds)
+
+
+def _own(folder: Path, user: str) -> None:
+    """Make `user` the owner of a data folder that was restored where its account has another number."""
+    number, group = pwd.getpwnam(user)[2:4]
+    if folder.stat().st_uid != number:
+        for path in [
+            *folder.rglob("*"),
+            folder,
+        ]:  # the folder last, so that an interrupted start begins again
+            os.chown(path, number, group, follow_symlinks=False)
 
 
 def _run_initdb(folder: Path, password_path: str, user: str | None, *, durable: bool) -> None:
