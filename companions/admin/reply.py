@@ -213,7 +213,7 @@ class ReplyAdmin(PrivateAdmin):
             "model",
             "is_stand_in",
             "is_in_call",
-            "seq",
+            "last_frame",
         ),
         *("lease_by", "lease_at", "is_stop_asked"),
     )
@@ -221,6 +221,10 @@ class ReplyAdmin(PrivateAdmin):
 
     shown_state = state(COLOURS)
     of_continued = link("continues", _("continues from"))
+
+    @admin.display(description=_("last frame saved"))
+    def last_frame(self, reply: Reply) -> int:
+        return reply.seq
 
     @admin.display(description=_("first piece (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:
