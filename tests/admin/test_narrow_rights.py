@@ -41,7 +41,14 @@ def test_a_companions_page_leads_to_the_tables_that_one_may_see(
     grant(opal, "view_companion", "view_message")
     client.force_login(opal)
     below = client.get(page(scene.companion)).context["below"]
-    assert [part["url"].split("?")[0] for part in below] == [listing(Message)]
+    assert [part["link"] for part in below] == [listing(Message)]
+
+
+def test_rights_are_called_as_the_sidebar_calls_their_tables(desk: Client) -> None:
+    User.objects.filter(is_staff=True).update(is_superuser=True)
+    shown = desk.get(reverse("admin:auth_group_add")).content.decode()
+    for right in ("Ends of sessions: view", "Can set the password of a user"):
+        assert f">{right}</option>" in shown
 
 
 def test_whoever_may_see_all_finds_links_everywhere(desk: Client, scene: Scene, alice: User) -> None:

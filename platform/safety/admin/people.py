@@ -24,7 +24,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts.admin import DeletesEach, PlainLookups
+from accounts.admin import DeletesEach, NamesPermissions, PlainLookups
 from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones, signed_out_elsewhere
 from providers.models import OwnProvider
@@ -140,7 +140,7 @@ def describe_language(code: str) -> str:
 LANGUAGE = code_column("language", _("language"), describe_language)
 
 
-class UserAdmin(DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
+class UserAdmin(NamesPermissions, DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
     """The admin of users; deleting one or setting a password is recorded.
 
     It is registered, as a subclass, by `companions`, which knows what else belongs to a user.
