@@ -75,6 +75,7 @@ class GalleryVersionAdmin(PrivateAdmin):
     asks_for_reason = False
     owner_path = "character__user"
     named_by = "submitted_at"
+    titled_by = "name"
     search_ids = ("pk", "character")
     annotations = {"own_name": F("name")}
     list_display = (
@@ -170,6 +171,7 @@ class GalleryReportAdmin(PrivateAdmin):
     asks_for_reason = False
     owner_path = "user"
     named_by = "created_at"
+    titled_by = "copied_name"
     words = ("text",)
     private_template = "admin/companions/gallery_report.html"
     search_ids = ("pk", "character")
