@@ -9,11 +9,24 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from companions.models import Companion, JournalEntry, Message, Reply, Timer, Waking
+from companions.models import (
+    Companion,
+    GalleryCharacter,
+    GalleryReport,
+    GalleryVersion,
+    JournalEntry,
+    Message,
+    Reply,
+    Timer,
+    Waking,
+)
 from memory.models import Memory
+from safety.audit import record
+from safety.models import AuditEntry
 from tests.admin.conftest import Scene
 from tests.admin.walk import PRIVATE, listing, page
 
+SEEN = (Message, Memory, Reply, Companion, Timer, Waking, JournalEntry)
 LINK = re.compile(r'href="(/admin/[a-z]+/[a-z]+/[0-9a-f-]+/change/)"')
 
 
@@ -22,17 +35,29 @@ def grant(opal: User, *rights: str) -> None:
     opal.user_permissions.set(Permission.objects.filter(codename__in=rights))
 
 
-@pytest.mark.parametrize("model", [Message, Memory, Reply, Companion, Timer, Waking, JournalEntry])
-def test_every_link_of_a_list_and_a_page_opens(
-    client: Client, scene: Scene, opal: User, model: type[Message]
-) -> None:
-    grant(opal, f"view_{model._meta.model_name}")
-    client.force_login(opal)
-    for address in (listing(model), *map(page, model._base_manager.all())):
+def open_links(client: Client, *addresses: str) -> None:
+    for address in addresses:
         shown = client.get(address).content.decode()
         assert "alice@example.org" in shown
         for link in set(LINK.findall(shown)):
             assert client.get(link).status_code == 200, (address, link)
+
+
+@pytest.mark.parametrize("model", [*SEEN, GalleryCharacter, GalleryReport, GalleryVersion])
+def test_every_link_of_a_list_and_a_page_opens(
+    client: Client, scene: Scene, opal: User, model: type[Message]
+) -> None:
+    grant(opal, f"view_{model._meta.model_name}")
+    GalleryVersion.objects.update(decided_by=opal)
+    client.force_login(opal)
+    open_links(client, listing(model), *map(page, model._base_manager.all()))
+
+
+def test_every_link_of_the_audit_trail_opens(client: Client, scene: Scene, opal: User, alice: User) -> None:
+    grant(opal, "view_auditentry")
+    record(opal, AuditEntry.Deed.OPENED, Message, scene.message.pk, alice.pk)
+    client.force_login(opal)
+    open_links(client, listing(AuditEntry), page(AuditEntry.objects.get()))
 
 
 def test_a_companions_page_leads_to_the_tables_that_one_may_see(
