@@ -8,6 +8,7 @@ from django.db.models import F, Model, OuterRef, Subquery
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ModelCall
@@ -120,9 +121,9 @@ class JobAdmin(PrivateAdmin):
     list_filter = ("kind", "created_at")
     fields = ("id", "owner", "of_companion", "kind", "total", "created_at")
 
-    @admin.display(description=_("failed"), boolean=True, ordering="error_length")
-    def has_failed(self, job: Any) -> bool:
-        return bool(job.error_length)
+    @admin.display(description=_("failed"), ordering="error_length")
+    def has_failed(self, job: Any) -> str:
+        return gettext("Yes") if job.error_length else "–"  # a sign for no would look like a failure
 
 
 @admin.register(Portrait)

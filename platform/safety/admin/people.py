@@ -109,6 +109,12 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
             "messages_per_minute": _("Messages per minute"),
             "tokens_per_day": _("Tokens per day"),
         }
+        help_texts: ClassVar[dict[str, Any]] = {
+            "is_active": _(
+                "Clear it to close the account, and set it to open the account again. While it is closed, its owner "
+                "cannot sign in, and companions do not write to them. Nothing is deleted."
+            ),
+        }
 
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
