@@ -3,12 +3,13 @@
 import re
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.contrib import admin
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import Token, User
 from companions.models import (
     Companion,
     GalleryCharacter,
@@ -20,14 +21,15 @@ from companions.models import (
     Timer,
     Waking,
 )
-from memory.models import Memory
+from memory.models import Consolidation, Document, Memory
 from safety.audit import record
 from safety.models import AuditEntry
 from tests.admin.conftest import Scene
 from tests.admin.walk import PRIVATE, listing, page
 
 SEEN = (Message, Memory, Reply, Companion, Timer, Waking, JournalEntry)
-LINK = re.compile(r'href="(/admin/[a-z]+/[a-z]+/[0-9a-f-]+/change/)"')
+LEADING = (GalleryCharacter, GalleryReport, GalleryVersion, Consolidation, Document, EmailAddress, Token)
+LINK = re.compile(r'href="(/admin/[a-z]+/[a-z]+/(?:[0-9a-f-]+/change/)?)[?"]')
 
 
 def grant(opal: User, *rights: str) -> None:
@@ -38,19 +40,21 @@ def grant(opal: User, *rights: str) -> None:
 def open_links(client: Client, *addresses: str) -> None:
     for address in addresses:
         shown = client.get(address).content.decode()
-        assert "alice@example.org" in shown
+        assert "alice@example.org" in shown or address == reverse("admin:index")
         for link in set(LINK.findall(shown)):
             assert client.get(link).status_code == 200, (address, link)
 
 
-@pytest.mark.parametrize("model", [*SEEN, GalleryCharacter, GalleryReport, GalleryVersion])
+@pytest.mark.parametrize("model", [*SEEN, *LEADING])
 def test_every_link_of_a_list_and_a_page_opens(
     client: Client, scene: Scene, opal: User, model: type[Message]
 ) -> None:
     grant(opal, f"view_{model._meta.model_name}")
     GalleryVersion.objects.update(decided_by=opal)
     client.force_login(opal)
-    open_links(client, listing(model), *map(page, model._base_manager.all()))
+    rows = model._base_manager.all()
+    rows = rows.filter(user__email="alice@example.org") if model in {EmailAddress, Token} else rows
+    open_links(client, reverse("admin:index"), listing(model), *map(page, rows))
 
 
 def test_every_link_of_the_audit_trail_opens(client: Client, scene: Scene, opal: User, alice: User) -> None:
