@@ -4,10 +4,11 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import F, Model
+from django.db.models import F, Model, OuterRef, Subquery
 from django.db.models.functions import Length
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import ModelCall
@@ -33,7 +34,7 @@ from companions.models import (
     Waking,
 )
 from companions.models.companion import CHARACTER_FIELDS
-from memory.admin.memories import MemoryAdmin
+from memory.admin.memories import MemoryAdmin, describe_policy
 from memory.models import (
     Block,
     Consolidation,
@@ -48,13 +49,14 @@ from memory.models import (
     Slot,
     Thread,
 )
-from safety.admin import PrivateAdmin, describe_name, link, moment, number
+from safety.admin import PrivateAdmin, code_column, describe_name, link, moment
 
 BELOW: tuple[type[Model], ...] = (
     *(Conversation, Message, Session, Closing, Reply, Prompt, ModelCall, Mind, CharacterVersion),
     *(Life, Timer, Waking, InnerState, Delivery, ForgetProposal, Retraction),
     *(Memory, Recall, DiaryEntry, Revision, Slot, Block, Pursuit, Thread, Document, Learning, Consolidation),
 )
+POLICY = code_column("recall_policy", _("scoring policy"), describe_policy)
 
 
 @admin.register(Companion)
@@ -67,16 +69,17 @@ class CompanionAdmin(PrivateAdmin):
     words = tuple(name for name in CHARACTER_FIELDS if not name.startswith("depth_prompt_"))
     annotations = {
         "own_name": F("name"),
-        "persona_length": Length("persona"),
-        "greeting_length": Length("greeting"),
+        "last_said_at": Subquery(
+            Message.everywhere.filter(companion=OuterRef("pk"))
+            .order_by("-said_at", "-id")
+            .values("said_at")[:1]
+        ),
     }
     list_display = (
         "called",
         "owner",
-        number("persona_length", _("characters of persona")),
-        number("greeting_length", _("characters of greeting")),
-        "tint",
-        "recall_policy",
+        moment("last_said_at", _("last message")),
+        POLICY,
         moment("created_at", _("created")),
     )
     list_filter = ("recall_policy", "created_at")
@@ -88,11 +91,10 @@ class CompanionAdmin(PrivateAdmin):
         return describe_name(companion.own_name)
 
     def private(self, request: HttpRequest, thing: Companion) -> dict[str, Any]:
-        query = {"companion__id__exact": thing.pk}
         below = [
             {
-                "name": model._meta.verbose_name_plural,
-                "url": reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist", query=query),
+                "title": model._meta.verbose_name_plural,
+                "link": reverse(f"admin:{model._meta.label_lower.replace('.', '_')}_changelist"),
                 "count": model._base_manager.filter(companion=thing).count(),
             }
             for model in BELOW
@@ -119,9 +121,9 @@ class JobAdmin(PrivateAdmin):
     list_filter = ("kind", "created_at")
     fields = ("id", "owner", "of_companion", "kind", "total", "created_at")
 
-    @admin.display(description=_("failed"), boolean=True, ordering="error_length")
-    def has_failed(self, job: Any) -> bool:
-        return bool(job.error_length)
+    @admin.display(description=_("failed"), ordering="error_length")
+    def has_failed(self, job: Any) -> str:
+        return gettext("Yes") if job.error_length else "–"  # a sign for no would look like a failure
 
 
 @admin.register(Portrait)

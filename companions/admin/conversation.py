@@ -203,6 +203,7 @@ class ClosingAdmin(ActionAdmin):
     named_by = "asked_at"
     words = ("drafts",)
     actions = ("again",)
+    offered_in = {"again": (Closing.State.FAILED,)}
     list_display = (
         moment("asked_at", _("requested")),
         *("owner", "of_companion", "of_session", "shown_state", "is_forgetful", "attempts"),

@@ -45,6 +45,7 @@ class GalleryCharacterAdmin(PrivateAdmin):
     asks_for_reason = False
     owner_path = "user"
     named_by = "created_at"
+    linked = {"version": GalleryVersion}
     annotations = {
         "version_count": Count("versions", distinct=True),
         "report_count": Count("reports", filter=Q(reports__settled_at=None), distinct=True),
@@ -59,11 +60,14 @@ class GalleryCharacterAdmin(PrivateAdmin):
     fields = ("id", "owner", "of_companion", "created_at", "of_versions")
 
     @admin.display(description=_("versions"))
-    def of_versions(self, character: GalleryCharacter) -> str:
+    def of_versions(self, character: Any) -> str:
         """Return links to all versions of the character, newest first."""
         versions = character.versions.order_by("-number").values_list("pk", "number", "state")
-        label = GalleryVersion._meta.label
-        shown = [link_to(label, pk, f"{number} ({State(value).label})") for pk, number, value in versions]
+        label, opens = GalleryVersion._meta.label, character.version_opens
+        shown = [
+            link_to(label, pk, f"{number} ({State(value).label})", opens=opens)
+            for pk, number, value in versions
+        ]
         return format_html("{} " * len(shown), *shown) if shown else "–"
 
 
@@ -74,6 +78,7 @@ class GalleryVersionAdmin(PrivateAdmin):
     asks_for_reason = False
     owner_path = "character__user"
     named_by = "submitted_at"
+    titled_by = "name"
     search_ids = ("pk", "character")
     annotations = {"own_name": F("name")}
     list_display = (
@@ -84,11 +89,12 @@ class GalleryVersionAdmin(PrivateAdmin):
     list_filter = ("state", "rating", "licence", "submitted_at")
     fields = (
         *("id", "owner", "of_character", "number", "state", "published_as", "language", "rating", "licence"),
-        *("submitted_at", "decided_at", "decided_by"),
+        *("submitted_at", "decided_at", "by"),
     )
     private_template = "admin/companions/gallery_version.html"
 
     of_character = link("character", _("published character"))
+    by = link("decided_by", _("decided by"))
     shown_state = state(COLOURS)
 
     @admin.display(description=_("name"), ordering="own_name")
@@ -169,6 +175,7 @@ class GalleryReportAdmin(PrivateAdmin):
     asks_for_reason = False
     owner_path = "user"
     named_by = "created_at"
+    titled_by = "copied_name"
     words = ("text",)
     private_template = "admin/companions/gallery_report.html"
     search_ids = ("pk", "character")
@@ -209,12 +216,19 @@ class GalleryReportAdmin(PrivateAdmin):
         version = decisions.read_copy(thing.copy) if thing.copy else None
         publisher = thing.copy.user if thing.copy else None
         published = GalleryVersion.objects.filter(character=thing.character_id, number=thing.number).first()
+        may_open_version, may_open_person = (
+            admin.site.get_model_admin(model).has_view_permission(request) for model in (GalleryVersion, User)
+        )
         decide = gettext("Decide about this version")
         return {
-            "decision": link_to("companions.galleryversion", published.pk, decide) if published else "",
+            "decision": link_to("companions.galleryversion", published.pk, decide)
+            if published and may_open_version
+            else "",
             "report": thing,
             "version": version,
             "shown": catalogue.preview(version.content) if version else None,
-            "publisher": link_to("accounts.user", publisher.pk, publisher.email) if publisher else "",
+            "publisher": link_to("accounts.user", publisher.pk, publisher.email, opens=may_open_person)
+            if publisher
+            else "",
             "may_decide": request.user.has_perm(MAY_DECIDE),
         }

@@ -5,8 +5,8 @@ from typing import Any
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 from unfold.decorators import action
 
 from companions.admin.reply import format_call, mark_lines
@@ -35,8 +35,16 @@ WAKING_COLOURS = {
 }
 
 
+def describe_origin(origin: str) -> str:
+    """Return what woke the companion; a drive is called as its column is."""
+    return gettext("an occasion") if origin == Waking.Origin.DRIVE else str(Waking.Origin(origin).label)
+
+
+DRIVES_AT = moment("drives_at", _("next look for occasions"))
 NAME, ERROR = code_column("name", _("predefined as")), code_column("error", _("error"))
-DRIVE, REASON = code_column("drive", _("drive"), describe_drive), code_column("reason", _("reason"))
+DRIVE, REASON = code_column("drive", _("occasion"), describe_drive), code_column("reason", _("reason"))
+ORIGIN = code_column("origin", _("woken by"), describe_origin)
+NEXT_TRY = moment("look_at", _("next attempt"))
 CHANNEL = code_column("channel", _("channel"))
 
 
@@ -65,6 +73,10 @@ class TimerAdmin(LifeActionAdmin):
     titled_by = "note"
     words = ("note", "schedule")
     actions = ("fire", "again")
+    offered_in = {
+        "fire": (Timer.State.ACTIVE,),
+        "again": (Timer.State.CANCELLED, Timer.State.DEAD_LETTER),
+    }
     list_display = (
         moment("created_at", _("created")),
         *("owner", "of_companion", "shown_state", NAME, "by", "is_asked_for"),
@@ -77,7 +89,7 @@ class TimerAdmin(LifeActionAdmin):
     search_ids = ("pk", "companion", "message", "waking")
     private_template = "admin/companions/timer.html"
     fields = (
-        *("id", "owner", "of_companion", NAME, "by", "is_asked_for", "state", "due_at", "look_at"),
+        *("id", "owner", "of_companion", NAME, "by", "is_asked_for", "state", "due_at", NEXT_TRY),
         *("attempts", ERROR, "of_message", "of_waking", "created_at", "ended_at"),
     )
 
@@ -109,20 +121,26 @@ class WakingAdmin(LifeActionAdmin):
     titled_by = "note"
     words = ("note", "thought", "text")
     actions = ("again", "cancel")
+    offered_in = {"again": (Waking.State.FAILED,), "cancel": (Waking.State.WAITING,)}
     list_display = (
         moment("due_at", _("due")),
-        *("owner", "of_companion", "origin", DRIVE, "shown_state", "outcome", REASON),
+        *("owner", "of_companion", ORIGIN, DRIVE, "shown_state", "outcome", REASON),
         *("missed", "attempts", moment("ended_at", _("ended"))),
     )
     list_filter = (
-        *("state", "outcome", ("reason", code_filter()), "origin", ("drive", code_filter(describe_drive))),
-        *("is_asked_for", "due_at"),
+        *(
+            "state",
+            "outcome",
+            ("reason", code_filter()),
+            ("origin", code_filter(describe_origin, _("woken by"))),
+        ),
+        *(("drive", code_filter(describe_drive, _("occasion"))), "is_asked_for", "due_at"),
     )
     search_ids = ("pk", "companion", "timer")
     ordering = ("-due_at",)
     fields = (
-        *("id", "owner", "of_companion", "of_timer", "origin", DRIVE, "is_asked_for", "due_at"),
-        *("missed", "missed_since", "state", "outcome", REASON, "attempts", "look_at"),
+        *("id", "owner", "of_companion", "of_timer", ORIGIN, DRIVE, "is_asked_for", "due_at"),
+        *("missed", "missed_since", "state", "outcome", REASON, "attempts", NEXT_TRY),
         *("model", "is_stand_in", "of_message", "created_at", "started_at", "ended_at"),
     )
     private_template = "admin/companions/waking.html"
@@ -171,7 +189,7 @@ class InnerStateAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "waking")
     fields = (
         *("id", "owner", "of_companion", "number", "by", "emotion", "intensity", "valence", "arousal"),
-        *("until_at", "of_waking", "made_at"),
+        *(moment("until_at", _("knew what was said until")), "of_waking", "made_at"),
     )
 
     of_waking = link("waking", _("waking"))
@@ -185,14 +203,14 @@ class LifeAdmin(PrivateAdmin):
     search_ids = ("pk",)
     list_display = (
         *("page", "owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
-        *("by_email", "by_push", "reflect_attempts", moment("drives_at", _("next check for drives"))),
+        *("by_email", "by_push", "reflect_attempts", DRIVES_AT),
     )
     ordering = ("-pk",)
     list_filter = ("is_awake", "reaches_out", "is_muted", "by_email", "by_push")
     fields = (
         *("owner", "of_companion", "is_awake", "reaches_out", "is_muted", "most_a_day"),
         *("quiet_from", "quiet_until", "sleeps_from", "sleeps_until", "by_email", "by_push"),
-        *("drives_at", "reflect_at", "reflect_attempts"),
+        *(DRIVES_AT, "reflect_at", "reflect_attempts"),
     )
 
 

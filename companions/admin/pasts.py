@@ -30,7 +30,16 @@ class PastImportAdmin(PrivateAdmin):
     )
     list_filter = ("state", "learning", "created_at")
     fields = (
-        *("id", "owner", "of_companion", "form", "state", "error", "attempts", "look_at"),
+        *(
+            "id",
+            "owner",
+            "of_companion",
+            "form",
+            "state",
+            "error",
+            "attempts",
+            moment("look_at", _("next attempt")),
+        ),
         *("messages_count", "skipped_count", "first_at", "last_at"),
         *("learning", "nightly_tokens", "tokens_spent", "night_of", "asked_at", "created_at", "ended_at"),
     )

@@ -203,12 +203,16 @@ class ReplyAdmin(PrivateAdmin):
     search_ids = ("pk", "companion", "message", "answer")
     fields = (
         *("id", "owner", "of_companion", "state", CODE, "of_continued", "template", "model"),
-        *("is_stand_in", "is_in_call", "seq", "lease_by", "lease_at", "is_stop_asked"),
+        *("is_stand_in", "is_in_call", "last_frame", "lease_by", "lease_at", "is_stop_asked"),
     )
     private_template = "admin/companions/reply.html"
 
     shown_state = state(COLOURS)
     of_continued = link("continues", _("continues from"))
+
+    @admin.display(description=_("last frame saved"))
+    def last_frame(self, reply: Reply) -> int:
+        return reply.seq
 
     @admin.display(description=_("first piece (ms)"), ordering="wait")
     def first_piece(self, reply: Any) -> int | None:

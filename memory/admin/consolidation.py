@@ -47,6 +47,7 @@ class ConsolidationAdmin(ActionAdmin):
     named_by = "night_of"
     annotations = {"count": Count("changes")}
     actions = ("again",)
+    offered_in = {"again": (Consolidation.State.FAILED,)}
     list_display = (
         *("night_of", "owner", "of_companion", "shown_state", number("count", _("changes"))),
         *("attempts", ERROR, moment("next_at", _("next attempt")), moment("ended_at", _("ended"))),

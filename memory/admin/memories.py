@@ -191,9 +191,9 @@ class EmbeddingAdmin(PrivateAdmin):
     def space_name(self, embedding: Any) -> str:
         return str(embedding.space_name)
 
-    @admin.display(description=_("refused"), boolean=True)
-    def refused(self, embedding: Any) -> bool:
-        return bool(embedding.is_refused)
+    @admin.display(description=_("refused"))
+    def refused(self, embedding: Any) -> str:
+        return gettext("Yes") if embedding.is_refused else "–"
 
     of_memory = link("memory", _("memory"))
 

@@ -11,14 +11,15 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
-from django.contrib.auth.models import Group
+from django.contrib.auth.models import Group, Permission
 from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.db import models
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.formats import number_format
-from django.utils.translation import gettext, ngettext
+from django.utils.text import capfirst
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -70,6 +71,13 @@ class PlainLookups:
             return set(rest) <= COMPARING_LOOKUPS
         filters = {part[0] if isinstance(part, (tuple, list)) else part for part in self.list_filter}
         return name in filters and set(rest) <= EXACT_LOOKUPS
+
+    def get_changelist_instance(self: Any, request: HttpRequest) -> Any:
+        """Return the list; its header offers to show all, which it does for any other number, if this is a part."""
+        part: Any = super().get_changelist_instance(request)  # type: ignore[misc]
+        if not (part.query or part.get_filters_params()):
+            part.full_result_count = part.result_count
+        return part
 
     def changelist_view(
         self: Any, request: HttpRequest, extra_context: dict[str, Any] | None = None
@@ -138,8 +146,40 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 admin.site.unregister(Group)
 
 
+VERBS = {
+    "view": pgettext_lazy("a permission", "view"),
+    "add": pgettext_lazy("a permission", "add"),
+    "change": pgettext_lazy("a permission", "change"),
+    "delete": pgettext_lazy("a permission", "delete"),
+}
+
+
+def describe_permission(permission: Permission) -> str:
+    """Return what it permits, of which table; Django's own name for it is in English, and long."""
+    verb, _separator, name = permission.codename.partition("_")
+    model = permission.content_type.model_class()
+    if verb not in VERBS or model is None or name != model._meta.model_name:
+        return gettext(permission.name)
+    site: Any = admin.site
+    return f"{capfirst(site.name_table(model))}: {VERBS[verb]}"
+
+
+class NamesPermissions:
+    """Mixin for an admin whose form offers permissions."""
+
+    def formfield_for_manytomany(self: Any, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        is_permission = db_field.related_model is Permission
+        if is_permission:
+            kwargs["queryset"] = Permission.objects.select_related("content_type")
+        formfield: Any = super().formfield_for_manytomany  # type: ignore[misc]
+        field = formfield(db_field, request, **kwargs)
+        if field and is_permission:
+            field.label_from_instance = describe_permission
+        return field
+
+
 @admin.register(Group)
-class GroupAdmin(PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
+class GroupAdmin(NamesPermissions, PlainLookups, DjangoGroupAdmin, ModelAdmin):  # type: ignore[misc]
     """Groups. As with users, only superusers may grant rights."""
 
     search_help_text = _("Part of a group's name")

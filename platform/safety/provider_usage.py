@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db.models import Aggregate, Count, F, FloatField, Q, Sum
 from django.db.models.functions import TruncHour
+from django.urls import reverse
 
 from accounts.models import ModelCall, SoundCall, User
 from providers.chat_provider import build_provider
@@ -47,6 +48,7 @@ class ModelUse:
     address: str
     requests: int
     failures: int
+    failed: str  # the address of the list of these
     sent: int
     received: int
     cost: Decimal | None
@@ -58,8 +60,11 @@ def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]
     """
     rows = {(build_provider(row).base_url, row.model): row for row in Provider.objects.all()}
     calls = ModelCall.objects.owned_by(person) if person else ModelCall.objects.all()
+    since = now - timedelta(days=SHOWN_DAYS)
+    listed = {"outcome__in": ",".join(FAILED), "started_at__gte": since.isoformat()}
+    listed |= {"user__id__exact": str(person.pk)} if person else {}
     uses = (
-        calls.filter(started_at__gte=now - timedelta(days=SHOWN_DAYS))
+        calls.filter(started_at__gte=since)
         .values_list("model", "provider")
         .annotate(
             requests=Count("pk"),
@@ -73,7 +78,8 @@ def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]
     for model, address, requests, failures, sent, received in uses:
         row = rows.get((address, model))
         cost = row.compute_cost(sent, received) if row else None
-        found.append(ModelUse(model, address, requests, failures, sent, received, cost))
+        failed = reverse("admin:accounts_modelcall_changelist", query=listed | {"model__exact": model})
+        found.append(ModelUse(model, address, requests, failures, failed, sent, received, cost))
     return found
 
 

@@ -56,6 +56,17 @@ def test_a_failed_waking_is_tried_again_on_record(desk: Client, scene: Scene, al
     assert (waking.state, waking.reason) == ("skipped", "cancelled")
 
 
+def test_a_page_offers_what_can_be_done_in_that_state(desk: Client, scene: Scene) -> None:
+    waking = Waking.objects.get()
+    for state, deed in (("failed", "again"), ("waiting", "cancel"), ("skipped", None)):
+        waking.refresh_from_db()
+        assert waking.state == state
+        shown = desk.get(page(waking)).content.decode()
+        assert re.findall(r'<button [^>]*name="action" value="(\w+)"', shown) == ([deed] if deed else [])
+        for address in re.findall(r'<form class="kith-buttons" method="post" action="([^"]+)"', shown):
+            desk.post(address, {"action": deed, "_selected_action": str(waking.pk)})
+
+
 def test_what_leaves_a_filtered_list_by_an_action_is_counted_as_done(desk: Client, scene: Scene) -> None:
     chosen = {"action": "again", "_selected_action": [str(Waking.objects.get().pk)]}
     shown = desk.post(f"{listing(Waking)}?state__exact=failed", chosen, follow=True).content.decode()

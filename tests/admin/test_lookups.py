@@ -57,6 +57,11 @@ def test_who_remembers_a_word_is_not_told(client: Client, scene: Scene, opal: Us
     assert client.get(f"{listing(Memory)}?is_pinned__exact=0").status_code == 200
 
 
+def test_only_a_part_of_a_list_offers_to_show_all(desk: Client, scene: Scene) -> None:
+    for narrowed in ("", "?kind__exact=fact", "?q=alice", f"?companion__id__exact={scene.companion.pk}"):
+        assert ("Show all" in desk.get(listing(Memory) + narrowed).content.decode()) == bool(narrowed)
+
+
 @pytest.mark.parametrize("id", ["x", "", "a\x00b", "9" * 5_000])
 @pytest.mark.parametrize("model", [Memory, User])
 def test_an_action_on_what_is_no_id_is_refused(

@@ -1,7 +1,9 @@
 """The operators' page of chat providers: what is in force, keys that nobody sees again, and a button that tries one."""
 
 import logging
+import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -264,6 +266,8 @@ def test_what_each_model_cost_in_a_month_is_told_of_all_and_of_a_person(
     assert (gone.model, gone.requests, gone.cost) == ("gone", 1, None)
     shown = desk.get(listing(Provider)).content.decode().partition('id="last-month"')[2]
     assert "2,000,000" in shown
+    listed = unescape(re.findall(r'href="([^"]*outcome__in[^"]*)"', shown)[0])
+    assert [call.outcome for call in desk.get(listed).context["cl"].result_list] == ["refused"]
     assert "6.00" in shown
     assert "6.00" in desk.get(page(bob)).content.decode()
     assert load_last_month(now, alice) == []

@@ -192,12 +192,14 @@ def count_today(may: Callable[[str], bool], since: datetime) -> Iterator[Figure]
     if may("companions.view_galleryversion"):
         waiting = GalleryVersion.State.WAITING
         reports = GalleryReport.objects.filter(settled_at=None).count()
+        told = ngettext("%(n)s open report", "%(n)s open reports", reports) % {"n": reports}
+        sees_reports = may("companions.view_galleryreport")
         yield Figure(
             name=_("Characters waiting for approval"),
             number=GalleryVersion.objects.filter(state=waiting).count(),
             link=link_list(GalleryVersion, state__exact=waiting.value),
-            more=ngettext("%(n)s open report", "%(n)s open reports", reports) % {"n": reports},
-            more_link=link_list(GalleryReport, settled_at__isempty=1),
+            more=told if sees_reports else "",
+            more_link=link_list(GalleryReport, settled_at__isempty=1) if sees_reports else "",
         )
     if may("companions.view_message"):
         # Imported messages were not said today.

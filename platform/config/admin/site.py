@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from csp.constants import SELF, UNSAFE_EVAL, UNSAFE_INLINE
 from csp.decorators import csp_replace
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, path
@@ -25,6 +26,14 @@ class KithAdminSite(UnfoldAdminSite):  # type: ignore[misc]
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:
         """Return the list, built lazily: every page has it in its context, but few show it."""
         return cast(list[Any], SimpleLazyObject(partial(super().get_app_list, request, app_label)))
+
+    def name_table(self, model: type[Model]) -> str:
+        """Return what the sidebar calls the model's table, or the model's own name for many if it is not there."""
+        from config.admin.sidebar import list_rooms  # the models must be loaded
+
+        names = (tables[model._meta.label] for tables in list_rooms().values() if model._meta.label in tables)
+        title, _icon = next(names, (str(model._meta.verbose_name_plural), ""))
+        return title
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
         return csp_replace(POLICY)(super().admin_view(view, cacheable))

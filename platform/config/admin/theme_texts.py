@@ -1,4 +1,4 @@
-"""Texts of django-unfold in the admin, and of Django, that have no translations elsewhere: translated with Kith's."""
+"""Texts that reach the admin untranslated: django-unfold's, Django's, and the names of Kith's own permissions."""
 
 from django.utils.translation import gettext_noop, ngettext_lazy
 
@@ -41,6 +41,9 @@ TEXTS = (
     gettext_noop("Value"),
     gettext_noop("Welcome back to"),
     gettext_noop("You have been successfully logged out from the administration"),
+    gettext_noop("Can approve, reject and take down characters of the gallery"),
+    gettext_noop("Can change the e-mail addresses of a user"),
+    gettext_noop("Can set the password of a user"),
     gettext_noop("After you've created a user, you’ll be able to edit more user options."),
     gettext_noop(
         "Raw passwords are not stored, so there is no way to see this user’s password, but you can change the password"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -17,10 +17,25 @@ from safety.models import AuditEntry
 
 
 class ActionAdmin(PrivateAdmin):
-    """An admin with actions on selected rows, for operators with the permission to change them."""
+    """An admin with actions on selected rows, for operators with the permission to change them.
+
+    A row's own page has a button for each action that the row's state is in `offered_in` for.
+    """
+
+    offered_in: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def has_act_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.has_perm(f"{self.opts.app_label}.change_{self.opts.model_name}"))
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
+    ) -> Any:
+        if obj is not None:
+            actions = self.get_actions(request).values()
+            context["offered"] = [
+                (name, title) for _act, name, title in actions if obj.state in self.offered_in.get(name, ())
+            ]
+        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def act(
         self, request: HttpRequest, queryset: QuerySet[Any], action: Callable[[Any, datetime], object]

@@ -94,10 +94,14 @@ def code_column(name: str, description: Any, describe: Describe = describe_code)
     return shown  # type: ignore[no-any-return]
 
 
-def code_filter(describe: Describe = describe_code) -> type[admin.AllValuesFieldListFilter]:
-    """Return a list filter by a field of codes that shows its choices in words."""
+def code_filter(describe: Describe = describe_code, title: Any = "") -> type[admin.AllValuesFieldListFilter]:
+    """Return a list filter by a field of codes that shows its choices in words, by default with the field's title."""
 
     class CodeFilter(admin.AllValuesFieldListFilter):
+        def __init__(self, *args: Any, **kwargs: Any) -> None:
+            super().__init__(*args, **kwargs)
+            self.title = title or self.title
+
         def choices(self, changelist: Any) -> Iterator[Any]:
             every, *others = super().choices(changelist)
             yield every

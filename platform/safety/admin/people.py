@@ -13,7 +13,7 @@ from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, FloatField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, FloatField, OuterRef, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -24,7 +24,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from accounts.admin import DeletesEach, PlainLookups
+from accounts.admin import DeletesEach, NamesPermissions, PlainLookups
 from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones, signed_out_elsewhere
 from providers.models import OwnProvider
@@ -32,6 +32,7 @@ from safety import operators
 from safety.admin.columns import code_column, code_filter, link, moment, number
 from safety.admin.private import PrivateAdmin
 from safety.audit import get_operator, record
+from safety.descriptions import link_to
 from safety.models import AuditEntry, OperatorAccess
 
 SOUND_PERIOD = timedelta(days=30)
@@ -104,6 +105,12 @@ class KnownUserForm(UserChangeForm):  # type: ignore[misc]
             "messages_per_minute": _("Messages per minute"),
             "tokens_per_day": _("Tokens per day"),
         }
+        help_texts: ClassVar[dict[str, Any]] = {
+            "is_active": _(
+                "Clear it to close the account, and set it to open the account again. While it is closed, its owner "
+                "cannot sign in, and companions do not write to them. Nothing is deleted."
+            ),
+        }
 
     time_zone = forms.ChoiceField(
         label=_("Time zone"),
@@ -135,7 +142,7 @@ def describe_language(code: str) -> str:
 LANGUAGE = code_column("language", _("language"), describe_language)
 
 
-class UserAdmin(DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
+class UserAdmin(NamesPermissions, DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type: ignore[misc,type-arg]
     """The admin of users; deleting one or setting a password is recorded.
 
     It is registered, as a subclass, by `companions`, which knows what else belongs to a user.
@@ -266,11 +273,24 @@ class UserAdmin(DeletesEach, PlainLookups, DjangoUserAdmin, ModelAdmin):  # type
             super().delete_model(request, obj)
 
 
+class OfPerson:
+    """Mixin for an admin that shows whose a row is, with a link if the operator may open people's pages."""
+
+    def get_queryset(self: Any, request: HttpRequest) -> QuerySet[Any]:
+        opens = admin.site.get_model_admin(User).has_view_permission(request)
+        rows: Any = super().get_queryset(request)  # type: ignore[misc]
+        return cast(QuerySet[Any], rows.annotate(user_opens=Value(opens)))
+
+    @admin.display(description=_("user"), ordering="user__email")
+    def of_user(self, row: Any) -> str:
+        return link_to("accounts.user", row.user_id, row.user.email, opens=row.user_opens)
+
+
 @admin.register(EmailAddress)
-class EmailAddressAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
+class EmailAddressAdmin(OfPerson, DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """The admin of addresses, by which users sign in and reset passwords: changes need a right and are recorded."""
 
-    list_display = ("email", "user", "verified", "primary")
+    list_display = ("email", "of_user", "verified", "primary")
     list_filter = ("verified", "primary")
     list_select_related = ("user",)
     search_fields = ("email", "user__email")
@@ -291,8 +311,11 @@ class EmailAddressAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[
         return not is_above(request, obj and obj.user) and request.user.has_perm(MAY_CHANGE_ADDRESS)
 
     def get_readonly_fields(self, request: HttpRequest, obj: EmailAddress | None = None) -> tuple[str, ...]:
-        """Make the user of an existing address read-only, so that it cannot be moved to another user."""
-        return ("user",) if obj else ()
+        return ("of_user",) if obj else ()
+
+    def get_fields(self, request: HttpRequest, obj: EmailAddress | None = None) -> tuple[str, ...]:
+        """Show the user of an existing address read-only, so that it cannot be moved to another user."""
+        return ("email", "verified", "primary", "of_user" if obj else "user")
 
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         if db_field.name == "user" and not request.user.is_superuser:
@@ -311,11 +334,11 @@ class EmailAddressAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[
 
 
 @admin.register(Token)
-class TokenAdmin(DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
+class TokenAdmin(OfPerson, DeletesEach, PlainLookups, ModelAdmin):  # type: ignore[misc]
     """API tokens, issued on the settings page or by `create_token`. Operators who may change them may revoke them."""
 
     list_display: Any = (
-        *("name", "prefix", "user"),
+        *("name", "prefix", "of_user"),
         *(moment("created_at", _("created")), moment("last_used_at", _("last used"))),
         *(moment("expires_at", _("expires")), moment("revoked_at", _("revoked"))),
     )

@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet, Value
 from django.http import HttpRequest
 from django.utils.text import Truncator, capfirst
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
 from accounts.admin import PlainLookups, ReadOnly
-from accounts.models import ModelCall, SoundCall
+from accounts.models import ModelCall, SoundCall, User
 from files.models import StoredFile
 from safety.admin.columns import code_column, code_filter, describe_name, link, moment, number
 from safety.admin.private import PrivateAdmin
@@ -30,9 +31,28 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
     list_select_related = ("operator", "owner")
     search_fields = ("operator__email", "owner__email", "object_id")
     search_help_text = _("An id, or part of an e-mail address")
-    fields = readonly_fields = ("at", "operator", "deed", KIND, "object_id", "owner", "asked_for", "reason")
+    fields = readonly_fields = ("at", "by", "deed", KIND, "object_id", "of_owner", "asked_for", "reason")
     list_per_page = 50
     show_full_result_count = False
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """Return the entries, with whether the operator may open what they are about, and people's pages."""
+        pages = admin.site._registry.items()
+        opens = {model._meta.label for model, page in pages if page.has_view_permission(request)}
+        entries: QuerySet[AuditEntry] = super().get_queryset(request)
+        return entries.annotate(
+            thing_opens=ExpressionWrapper(Q(kind__in=opens), BooleanField()),
+            people_open=Value(User._meta.label in opens),
+        )
+
+    @admin.display(description=_("operator"))
+    def by(self, entry: Any) -> str:
+        return link_to("accounts.user", entry.operator_id, entry.operator.email, opens=entry.people_open)
+
+    @admin.display(description=_("owner"))
+    def of_owner(self, entry: Any) -> str:
+        email = entry.owner.email if entry.owner else ""
+        return link_to("accounts.user", entry.owner_id, email, opens=entry.people_open)
 
     def call(self, entry: AuditEntry) -> str:
         return (
@@ -40,10 +60,11 @@ class AuditEntryAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         )
 
     @admin.display(description=_("object id"), ordering="object_id")
-    def thing(self, entry: AuditEntry) -> str:
-        kinds = {model._meta.label for model in admin.site._registry}
-        is_known = entry.object_id and entry.kind in kinds
-        return link_to(entry.kind, entry.object_id) if is_known else entry.object_id or "–"
+    def thing(self, entry: Any) -> str:
+        is_known = entry.kind in {model._meta.label for model in admin.site._registry}
+        if entry.object_id and is_known:
+            return link_to(entry.kind, entry.object_id, opens=entry.thing_opens)
+        return entry.object_id or "–"
 
     @admin.display(description=_("reason"), ordering="reason")
     def why(self, entry: AuditEntry) -> str:
