@@ -11,8 +11,11 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
+
+from text.strings import narrow_marks
 
 MAX_CALLS = 16  # in one text
 NAMES = ("name", "function_name", "tool_name", "tool", "action")
@@ -103,10 +106,10 @@ def _decode(text: str) -> Any:
     opening = OPENING.search(text.replace("[TOOL_CALLS]", " " * len("[TOOL_CALLS]")))
     if opening is None:
         return {} if not text.strip() else None
-    try:
-        return DECODER.raw_decode(text, opening.start())[0]
-    except (ValueError, RecursionError):
-        return None
+    for source in (text, narrow_marks(text)):
+        with suppress(ValueError, RecursionError):
+            return DECODER.raw_decode(source, opening.start())[0]
+    return None
 
 
 def _read_value(text: str) -> Any:

@@ -243,15 +243,23 @@ def _days_back(days: int) -> TermReader:
 
 
 def _read_last_weekday(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
-    """Yield the latest such weekday before today."""
+    """Yield the latest such weekday before today; if the text says "this", that of today's week, unless it is to come."""
     if today:
         days = (today.weekday() - _read_weekday_number(match["weekday"]) - 1) % 7 + 1
-        yield f"@{today - timedelta(days):%Y-%m-%d}"
+        if not match.groupdict().get("this") or (days := days % 7) <= today.weekday():
+            yield f"@{today - timedelta(days):%Y-%m-%d}"
+
+
+def _read_weekday_of_last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
+    """Yield that day of the week before today's, or of the one before that ("上上周五")."""
+    if today:
+        monday = today - timedelta(today.weekday() + (14 if match["more"] else 7))
+        yield f"@{monday + timedelta(_read_weekday_number(match['weekday'])):%Y-%m-%d}"
 
 
 def _read_last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     if today:
-        monday = today - timedelta(today.weekday() + 7)
+        monday = today - timedelta(today.weekday() + (14 if match.groupdict().get("more") else 7))
         yield from (f"@{monday + timedelta(n):%Y-%m-%d}" for n in range(7))
 
 
@@ -277,7 +285,8 @@ def _read_days_on(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
 
 
 def _read_weekday_of_next_week(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
-    yield said_on + timedelta(7 - said_on.weekday() + _read_weekday_number(match["weekday"]))
+    weeks = 2 if match.groupdict().get("more") else 1  # "下下周三"
+    yield said_on + timedelta(7 * weeks - said_on.weekday() + _read_weekday_number(match["weekday"]))
 
 
 def _read_next_weekday(match: "regex.Match[str]", said_on: date) -> Iterator[date]:
@@ -339,6 +348,7 @@ NAMED = _compile(
         "day_before_yesterday": _days_back(2),
         "yesterday": _days_back(1),
         "today": _days_back(0),
+        "weekday_of_last_week": _read_weekday_of_last_week,
         "weekday": _read_last_weekday,
         "last_week": _read_last_week,
         "last_month": _read_last_month,

@@ -133,6 +133,9 @@ NOT_SEEN = regex.compile(r"[\p{C}\p{M}\p{Default_Ignorable_Code_Point}]")
 TAIL_CHARACTERS = 200  # at a text's end, in which a block's tag may begin
 MARK_RESTS = ("kith-", "ith-", "th-", "h-", "-")  # what a following text may complete such a tag with
 
+# Full-width marks that Chinese models write between the keys and values of JSON.
+WIDE_MARK = re.compile(r'(?<=["\]}\d])(\s*)([：，])(?=\s*["\[{\d-]|\s*(?:true|false|null)\b)')
+
 LINE_END = re.compile("[\x85\u2028\u2029]")  # the line ends that JSON does not escape
 
 
@@ -163,6 +166,11 @@ def one_line(text: str) -> str:
 def quoted(text: str) -> str:
     """Return the text as one line in quotation marks."""
     return LINE_END.sub(" ", json.dumps(neutral(text), ensure_ascii=False))
+
+
+def narrow_marks(text: str) -> str:
+    """Return text that is no valid JSON with the commas and colons between its parts as JSON has them."""
+    return WIDE_MARK.sub(lambda mark: mark[1] + unicodedata.normalize("NFKC", mark[2]), text)
 
 
 def block(name: str, lines: list[str]) -> str:

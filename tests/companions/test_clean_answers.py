@@ -14,7 +14,7 @@ from companions.answers.emotion_tags import Felt
 from companions.answers.lines import Names
 from companions.answers.loops import drop_repetitions
 from companions.answers.markup import TextCall
-from companions.answers.text_calls import NAMED, QuotedCalls
+from companions.answers.text_calls import NAMED, QuotedCalls, read_calls
 from providers.chat.events import Thought
 from tests.fixtures.spilled import CALL, KEPT, SPILLED
 
@@ -246,6 +246,11 @@ def is_quoted(*messages: str, cue: str = "Tiago") -> bool:
 def test_a_quoted_call_is_known_in_each_form(message: str) -> None:
     assert is_quoted(message)
     assert is_quoted(message, cue="<tool_call>Tiago")
+
+
+def test_a_call_with_full_width_marks_is_read() -> None:
+    written = '<tool_call>{"name"："recall"，"arguments"：{"cue"："周五，下午"，"count"：3}}</tool_call>'
+    assert read_calls(written) == [("recall", '{"cue": "周五，下午", "count": 3}')]
 
 
 def test_an_escaped_pair_is_one_character() -> None:

@@ -86,6 +86,9 @@ def test_what_has_no_word_has_no_term(text: str) -> None:
         ("on Monday", ["@2023-05-08"]),
         ("last Wednesday", ["@2023-05-03"]),
         ("上周三", ["@2023-05-03"]),
+        ("上周一", ["@2023-05-01"]),
+        ("上上周五", ["@2023-04-28"]),
+        ("这周一", ["@2023-05-08"]),
         ("星期天", ["@2023-05-07"]),
         ("last week", [f"@2023-05-0{day}" for day in range(1, 8)]),
     ],
@@ -105,6 +108,8 @@ def test_a_named_date_is_a_term(text: str, expected: list[str]) -> None:
         ("99月99日", ["99", "月", "99", "日"]),
         ("3个月", ["3", "个月"]),
         ("一周三次", ["一周", "周三", "三次"]),
+        ("下周三", ["下周", "周三"]),
+        ("这周五", ["这周", "周五"]),
     ],
 )
 def test_what_is_no_date_stays_words(text: str, expected: list[str]) -> None:

@@ -19,7 +19,7 @@ from providers.errors import MalformedError, ProviderRefused, ProviderUnavailabl
 from providers.failures import may_another_server_answer
 from providers.http.clients import run_in_background
 from providers.selection import Capability, find_fallbacks, get_provider
-from text.strings import is_storable
+from text.strings import is_storable, narrow_marks
 
 Answer = TypeVar("Answer", bound=BaseModel)
 
@@ -158,10 +158,10 @@ def _repair_objects(text: str) -> Iterator[dict[str, Any]]:
 def _repair(text: str) -> dict[str, Any] | None:
     """Return the object that begins at the start of the text, repaired, or None if nothing whole is left of it.
 
-    Trailing commas, single quotes, comments and cut answers are repaired. An entry that was cut is left out as a whole:
-    half an entry would tell half the truth.
+    Trailing commas, full-width marks, single quotes, comments and cut answers are repaired. An entry that was cut is left
+    out as a whole: half an entry would tell half the truth.
     """
-    text = FENCE.sub("", text[:MAX_REPAIRED_CHARACTERS])
+    text = narrow_marks(FENCE.sub("", text[:MAX_REPAIRED_CHARACTERS]))
     whole = _leave_out_cut(text)
     if whole is None:
         return None
