@@ -42,13 +42,13 @@ def revise(
 ) -> Revision:
     """Write and return a new current revision, or return the present one if its sentences have the same texts.
 
-    `sentences` are [{"text", "sources": ids of messages}]. Only the first 20 are kept, with 400 characters each, since
-    all of them stand in every prompt.
+    `sentences` are [{"text", "sources": ids of messages}]. At most 20 are kept, with 400 characters each, since all of
+    them stand in every prompt.
     """
     before = current(companion_id, about)
     sentences = [
         {**sentence, "text": shorten(sentence["text"], SENTENCE_CHARACTERS)}
-        for sentence in sentences[:MAX_SENTENCES]
+        for sentence in _choose_most_important(companion_id, sentences)
     ]
     texts = [sentence["text"] for sentence in sentences]
     if before and [sentence["text"] for sentence in before.sentences] == texts:
@@ -63,6 +63,30 @@ def revise(
         call_id=call_id,
         made_at=now,
     )
+
+
+def _choose_most_important(companion_id: UUID, sentences: Sentences) -> Sentences:
+    """Return at most 20 of the sentences, in their order: those without a source, which the person wrote, then those of
+    the most important memories that hold, and of equal ones those told last. Two queries if there are more than 20.
+
+    Otherwise, what was told in the first months would leave no room for what matters years later.
+    """
+    if len(sentences) <= MAX_SENTENCES:
+        return sentences
+    behind = [{UUID(str(id)) for id in sentence.get("sources") or ()} for sentence in sentences]
+    holding = Memory.objects.of(companion_id).learnt().open().filter(sources__in=set().union(*behind))
+    importances: dict[UUID, int] = {}
+    for message_id, importance in holding.values_list("sources", "importance"):
+        importances[message_id] = max(importance, importances.get(message_id, 0))
+    told_at = load_told_at(companion_id, sentences)
+
+    def rank(place: int) -> tuple[bool, int, float]:
+        at = told_at.get(sentences[place]["text"])
+        importance = max((importances.get(id, 0) for id in behind[place]), default=0)
+        return not behind[place], importance, at.timestamp() if at else 0.0
+
+    kept = sorted(sorted(range(len(sentences)), key=rank, reverse=True)[:MAX_SENTENCES])
+    return [sentences[place] for place in kept]
 
 
 def load_told_at(companion_id: UUID, sentences: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
@@ -158,7 +182,9 @@ def weigh_edits(
 
 
 def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the earlier sentences with the weighed edits applied; those not named stay. At most twenty are kept."""
+    """Return the earlier sentences with the weighed edits applied; those not named stay. There may be too many: `revise`
+    chooses among them.
+    """
     kept: dict[int, dict[str, Any] | None] = {n: dict(one) for n, one in enumerate(earlier, start=1)}
     added: list[dict[str, Any]] = []
     for edit in edits:
@@ -170,7 +196,7 @@ def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[
     left = [sentence for sentence in kept.values() if sentence]
     texts = {folded(sentence["text"]) for sentence in left}
     new = [sentence for sentence in added if folded(sentence["text"]) not in texts]
-    return [*left, *new][:MAX_SENTENCES]
+    return [*left, *new]
 
 
 def rewrite(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:
