@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from memory.learning.answers import Edit, Sentence
 from memory.learning.neighbours import select_known
@@ -67,16 +67,18 @@ def revise(
 
 def _choose_most_important(companion_id: UUID, sentences: Sentences) -> Sentences:
     """Return at most 20 of the sentences, in their order: those without a source, which the person wrote, then those of
-    the most important memories that hold, and of equal ones those told last. Two queries if there are more than 20.
+    the most important memories that hold or were replaced (see `load_holding`), and of equal ones those told last. Two
+    queries if there are more than 20.
 
     Otherwise, what was told in the first months would leave no room for what matters years later.
     """
     if len(sentences) <= MAX_SENTENCES:
         return sentences
     behind = [{UUID(str(id)) for id in sentence.get("sources") or ()} for sentence in sentences]
-    holding = Memory.objects.of(companion_id).learnt().open().filter(sources__in=set().union(*behind))
+    counts = Q(closed_at=None) | Q(replaced_by__isnull=False)
+    telling = Memory.objects.of(companion_id).learnt().filter(counts, sources__in=set().union(*behind))
     importances: dict[UUID, int] = {}
-    for message_id, importance in holding.values_list("sources", "importance"):
+    for message_id, importance in telling.values_list("sources", "importance"):
         importances[message_id] = max(importance, importances.get(message_id, 0))
     told_at = load_told_at(companion_id, sentences)
 

@@ -69,9 +69,12 @@ def test_what_was_told_again_or_written_by_the_person_stays(mira: Companion, had
 def test_a_full_profile_makes_room_for_what_matters_more(mira: Companion, say: Say) -> None:
     boats = [f"My boat number {n} leaks." for n in range(20)]
     said = say(mira, "I rarely eat cake.", "I am allergic to walnuts.", *boats, "My daughter Ida was born.")
-    for memory, importance in zip(said, (3, 9, *[5] * 20, 10), strict=True):
-        fact = keep_fact(mira.pk, memory.text, DAY, DAY, zone=UTC, source_ids=[memory.message_id])
-        Memory.objects.filter(pk=fact.pk).update(importance=importance)
+    facts = []
+    for memory, importance in zip(said, (9, 9, *[5] * 20, 10), strict=True):
+        facts.append(keep_fact(mira.pk, memory.text, DAY, DAY, zone=UTC, source_ids=[memory.message_id]))
+        Memory.objects.filter(pk=facts[-1].pk).update(importance=importance)
+    retract(facts[0], LATER)
+    retract(facts[1], LATER, replaced_by=facts[-1])
     sentences = [{"text": memory.text, "sources": [str(memory.message_id)]} for memory in said]
     sentences.insert(0, {"text": "Alice wrote this.", "sources": []})
     kept = revise(mira.pk, "user_profile", sentences, Revision.By.CLOSING, NOW)
