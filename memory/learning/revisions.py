@@ -11,7 +11,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 
 from memory.learning.answers import Edit, Sentence
-from memory.learning.neighbours import select_known
+from memory.learning.neighbours import find_holding
 from memory.learning.rules.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
 from memory.learning.rules.grounding import grounded
 from memory.learning.rules.sincerity import is_asked_to_be_forgotten
@@ -120,6 +120,7 @@ def load_holding(revision: Revision) -> list[dict[str, Any]]:
     closed = learnt.filter(sources__in=behind).exclude(Exists(merged.filter(others=OuterRef("pk"))))
     found = list(closed.distinct().order_by("closed_at", "pk").defer("entry"))
     told_at = load_told_at(revision.companion_id, sentences) if found else {}
+    holding = find_holding(revision.companion_id, filter(None, (memory.replaced_by_id for memory in found)))
     for memory in found:
         assert memory.closed_at is not None  # noqa: S101 (it is closed)
         names = revision.companion.names.values()
@@ -127,7 +128,7 @@ def load_holding(revision: Revision) -> list[dict[str, Any]]:
         for sentence in () if is_by_person else sentences:
             at = told_at.get(sentence["text"])
             if at and at < memory.closed_at and _tells_no_more(sentence["text"], memory.text, names, at):
-                after = _find_holding(memory)
+                after = holding.get(memory.replaced_by_id) if memory.replaced_by_id else None
                 # The memory is named as well: a prompt that shows its text must go with it.
                 sources = [after.pk, *after.sources.values_list("pk", flat=True)] if after else []
                 sentence |= {"text": after.text if after else "", "sources": [*map(str, sources)]}
@@ -139,17 +140,6 @@ def _tells_no_more(text: str, known: str, names: Collection[str], at: datetime) 
     told, known_terms = subject(text, names, at), subject(known, names, at)
     is_covered = bool(told) and len(told & known_terms) >= MIN_COVERED * len(told)
     return is_covered and may_be_about_the_same(text, known, names) and denies(text, at) == denies(known, at)
-
-
-def _find_holding(memory: Memory) -> Memory | None:
-    """Return the memory that replaced this one, maybe by way of others, if it holds and models may see it."""
-    seen = {memory.pk}
-    while (after := memory.replaced_by) and after.pk not in seen:
-        seen.add(after.pk)
-        memory = after
-        if memory.closed_at is None:
-            return select_known(memory.companion_id).filter(pk=memory.pk).first()
-    return None
 
 
 def weigh_edits(
