@@ -17,6 +17,7 @@ from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_POST
 
+from accounts.models import User
 from companions.errors import GalleryError
 from companions.gallery import catalogue, decisions
 from companions.gallery.publication import read_origin
@@ -216,19 +217,18 @@ class GalleryReportAdmin(PrivateAdmin):
         version = decisions.read_copy(thing.copy) if thing.copy else None
         publisher = thing.copy.user if thing.copy else None
         published = GalleryVersion.objects.filter(character=thing.character_id, number=thing.number).first()
-        may_open_version, may_open_person = (
-            admin.site.get_model_admin(model).has_view_permission(request) for model in (GalleryVersion, User)
-        )
-        decide = gettext("Decide about this version")
+        decision = publisher_link = ""
+        if published and admin.site.get_model_admin(GalleryVersion).has_view_permission(request):
+            decide = gettext("Decide about this version")
+            decision = link_to("companions.galleryversion", published.pk, decide)
+        if publisher:
+            opens = admin.site.get_model_admin(User).has_view_permission(request)
+            publisher_link = link_to("accounts.user", publisher.pk, publisher.email, opens=opens)
         return {
-            "decision": link_to("companions.galleryversion", published.pk, decide)
-            if published and may_open_version
-            else "",
+            "decision": decision,
             "report": thing,
             "version": version,
             "shown": catalogue.preview(version.content) if version else None,
-            "publisher": link_to("accounts.user", publisher.pk, publisher.email, opens=may_open_person)
-            if publisher
-            else "",
+            "publisher": publisher_link,
             "may_decide": request.user.has_perm(MAY_DECIDE),
         }

@@ -39,7 +39,7 @@ REST_AFTER_TALK = timedelta(hours=1)  # no waking by itself until the talk has b
 LEASE_TIME = timedelta(minutes=10)  # then another worker looks, if the first one died
 SPREAD_SECONDS = 1200
 MAX_A_DAY, MAX_A_WEEK = 1, 3
-DATED_WINDOW = timedelta(days=366)  # memories older than this are not searched for coming days
+DATED_WINDOW = timedelta(days=366)  # memories older than this, unless due, are not searched for coming days
 MAX_MEMORIES = 500
 # One statement: the ORM has no UPDATE … RETURNING.
 CLAIM = """
@@ -319,7 +319,7 @@ def _load_dated(companion: Companion, mine: MemoryQuerySet, now: datetime) -> li
     feared = Q(kind=Memory.Kind.FACT, text__iregex=FEARED_WORDS)
     due = Q(thread__state=Thread.State.OPEN, thread__due_on__isnull=False)
     ended = Q(thread__state__in=[Thread.State.SETTLED, Thread.State.DROPPED])
-    dated = mine.filter(happens | feared | due, happened_at__gt=now - DATED_WINDOW).exclude(ended)
+    dated = mine.filter(due | Q(happens | feared, happened_at__gt=now - DATED_WINDOW)).exclude(ended)
     return _leave_out_told(companion, dated.select_related("thread").newest(MAX_MEMORIES))
 
 

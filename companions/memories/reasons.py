@@ -74,6 +74,8 @@ def describe_reasons(reasons: Mapping[str, Any], text: str) -> str:
     """
     if reasons.get("flashback"):
         return _("came to mind unasked")
+    if reasons.get("instead_of"):
+        return _("tells how it is now")
     parts: Mapping[str, float] = reasons.get("parts") or {}
     is_alike = reasons.get("likeness") is not None and parts.get("meaning", 1) > 0
     said = [_("similar in meaning")] if is_alike else []
@@ -87,6 +89,8 @@ def describe_bearing(reasons: Mapping[str, Any], text: str) -> str:
     """Return in one sentence what in a message brought the memory to mind; empty if the reasons do not tell."""
     if reasons.get("flashback"):
         return _("came to mind unasked")
+    if reasons.get("instead_of"):
+        return _("tells how it is now")
     matched = [str(term) for term in reasons.get("matched") or ()]
     telling = [term for term in matched if not term.startswith(DATE) and tells_something(term)]
     if words := _find_written(telling, text):

@@ -23,7 +23,7 @@ from memory.embedding.spaces import CueVector
 from memory.models import Recall
 from memory.recall.candidates import MemoryFilter
 from memory.recall.flashbacks import find_flashback, is_flashback_due
-from memory.recall.origins import drop_repetitions, load_origins
+from memory.recall.origins import add_holding, drop_repetitions, load_origins
 from memory.recall.query import is_follow_up, split_cue
 from memory.recall.recall import Found, LeftOut, recall, record
 from memory.recall.traits import is_small_talk
@@ -139,6 +139,10 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
         recalled = [replace(hit, reasons={**hit.reasons, "with_talk": True}) for hit in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
+    with_holding = add_holding(companion.pk, recalled, turn.origins, turn.excluded_ids)
+    if len(with_holding) > len(recalled):
+        recalled = with_holding
+        turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
     sent = turn.parts.render_system()
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # those that fit
     whole_ids = {*turn.verbatim_ids} - turn.cut_ids

@@ -1,6 +1,6 @@
 """Neighbours: which known memories a model is shown beside what was said, to compare it with them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from itertools import zip_longest
 from uuid import UUID
@@ -46,6 +46,20 @@ def select_showable(companion_id: UUID) -> MemoryQuerySet:
 def select_known(companion_id: UUID) -> MemoryQuerySet:
     """Return what the companion has learnt, still holds and may show to a model."""
     return select_showable(companion_id).open()
+
+
+def find_holding(companion_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
+    """Return by id, of the memories with these ids, each that holds, or the one that holds instead if it was replaced,
+    maybe several times. Left out are those that models may not see.
+    """
+    ends = {id: id for id in ids}
+    replaced_by: dict[UUID, UUID | None] = {}
+    while unread := {*ends.values()} - replaced_by.keys():
+        rows = Memory.objects.of(companion_id).filter(pk__in=unread)
+        replaced_by |= {**dict.fromkeys(unread), **dict(rows.values_list("pk", "replaced_by"))}
+        ends = {id: replaced_by[end] or end for id, end in ends.items()}
+    known = select_known(companion_id).defer("entry").in_bulk([*ends.values()])
+    return {id: known[end] for id, end in ends.items() if end in known}
 
 
 def find_neighbours(

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from memory.learning.answers import Edit, Sentence
-from memory.learning.neighbours import select_known
+from memory.learning.neighbours import find_holding
 from memory.learning.rules.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
 from memory.learning.rules.grounding import select_grounded
 from memory.learning.rules.sincerity import is_asked_to_be_forgotten
@@ -43,13 +43,13 @@ def add_revision(
 ) -> Revision:
     """Write and return a new current revision, or return the present one if its sentences have the same texts.
 
-    `sentences` are [{"text", "sources": ids of messages}]. Only the first 20 are kept, with 400 characters each, since
-    all of them stand in every prompt.
+    `sentences` are [{"text", "sources": ids of messages}]. At most 20 are kept, with 400 characters each, since all of
+    them stand in every prompt.
     """
     before = load_current(companion_id, about)
     sentences = [
         {**sentence, "text": shorten(sentence["text"], SENTENCE_CHARACTERS)}
-        for sentence in sentences[:MAX_SENTENCES]
+        for sentence in _choose_most_important(companion_id, sentences)
     ]
     texts = [sentence["text"] for sentence in sentences]
     if before and [sentence["text"] for sentence in before.sentences] == texts:
@@ -64,6 +64,32 @@ def add_revision(
         call_id=call_id,
         made_at=now,
     )
+
+
+def _choose_most_important(companion_id: UUID, sentences: Sentences) -> Sentences:
+    """Return at most 20 of the sentences, in their order: those without a source, which the person wrote, then those of
+    the most important memories that hold or were replaced (see `load_holding`), and of equal ones those told last. Two
+    queries if there are more than 20.
+
+    Otherwise, what was told in the first months would leave no room for what matters years later.
+    """
+    if len(sentences) <= MAX_SENTENCES:
+        return sentences
+    behind = [{UUID(str(id)) for id in sentence.get("sources") or ()} for sentence in sentences]
+    counts = Q(closed_at=None) | Q(replaced_by__isnull=False)
+    telling = Memory.objects.of(companion_id).learnt().filter(counts, sources__in=set().union(*behind))
+    importances: dict[UUID, int] = {}
+    for message_id, importance in telling.values_list("sources", "importance"):
+        importances[message_id] = max(importance, importances.get(message_id, 0))
+    told_at = load_told_at(companion_id, sentences)
+
+    def rank(place: int) -> tuple[bool, int, float]:
+        at = told_at.get(sentences[place]["text"])
+        importance = max((importances.get(id, 0) for id in behind[place]), default=0)
+        return not behind[place], importance, at.timestamp() if at else 0.0
+
+    kept = sorted(sorted(range(len(sentences)), key=rank, reverse=True)[:MAX_SENTENCES])
+    return [sentences[place] for place in kept]
 
 
 def load_told_at(companion_id: UUID, sentences: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
@@ -95,6 +121,7 @@ def load_holding(revision: Revision) -> list[dict[str, Any]]:
     closed = learnt.filter(sources__in=behind).exclude(Exists(merged.filter(others=OuterRef("pk"))))
     found = list(closed.distinct().order_by("closed_at", "pk").defer("entry"))
     told_at = load_told_at(revision.companion_id, sentences) if found else {}
+    holding = find_holding(revision.companion_id, filter(None, (memory.replaced_by_id for memory in found)))
     for memory in found:
         assert memory.closed_at is not None  # noqa: S101 (it is closed)
         names = revision.companion.names.values()
@@ -102,7 +129,7 @@ def load_holding(revision: Revision) -> list[dict[str, Any]]:
         for sentence in () if is_by_person else sentences:
             at = told_at.get(sentence["text"])
             if at and at < memory.closed_at and _tells_no_more(sentence["text"], memory.text, names, at):
-                after = _find_holding(memory)
+                after = holding.get(memory.replaced_by_id) if memory.replaced_by_id else None
                 # The memory is named as well: a prompt that shows its text must go with it.
                 sources = [after.pk, *after.sources.values_list("pk", flat=True)] if after else []
                 sentence |= {"text": after.text if after else "", "sources": [*map(str, sources)]}
@@ -114,17 +141,6 @@ def _tells_no_more(text: str, known: str, names: Collection[str], at: datetime) 
     told, known_terms = subject(text, names, at), subject(known, names, at)
     is_covered = bool(told) and len(told & known_terms) >= MIN_COVERED * len(told)
     return is_covered and may_be_about_the_same(text, known, names) and denies(text, at) == denies(known, at)
-
-
-def _find_holding(memory: Memory) -> Memory | None:
-    """Return the memory that replaced this one, maybe by way of others, if it holds and models may see it."""
-    seen = {memory.pk}
-    while (after := memory.replaced_by) and after.pk not in seen:
-        seen.add(after.pk)
-        memory = after
-        if memory.closed_at is None:
-            return select_known(memory.companion_id).filter(pk=memory.pk).first()
-    return None
 
 
 def weigh_edits(
@@ -158,7 +174,9 @@ def weigh_edits(
 
 
 def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the earlier sentences with the weighed edits applied; those not named stay. At most twenty are kept."""
+    """Return the earlier sentences with the weighed edits applied; those not named stay. There may be too many: `revise`
+    chooses among them.
+    """
     kept: dict[int, dict[str, Any] | None] = {n: dict(one) for n, one in enumerate(earlier, start=1)}
     added: list[dict[str, Any]] = []
     for edit in edits:
@@ -170,7 +188,7 @@ def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[
     left = [sentence for sentence in kept.values() if sentence]
     texts = {folded(sentence["text"]) for sentence in left}
     new = [sentence for sentence in added if folded(sentence["text"]) not in texts]
-    return [*left, *new][:MAX_SENTENCES]
+    return [*left, *new]
 
 
 def write_texts(companion_id: UUID, about: str, texts: Sequence[str], now: datetime) -> Revision:

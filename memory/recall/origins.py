@@ -10,6 +10,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import JSONObject
 
+from memory.learning.neighbours import find_holding
 from memory.learning.rules.sincerity import GAME_LINES, is_in_game
 from memory.models import Change, Memory, Page, Recall
 from memory.recall.recall import Found, LeftOut
@@ -24,13 +25,13 @@ class Origins:
     """Where some recalled memories come from, by their ids.
 
     `sources` are the messages behind what was learnt. A line is the memory of a message: `outdated` are the lines from
-    which something was learnt that has been replaced, and `partly` those of them from which other things were learnt
-    that still hold; `played` are lines from which nothing learnt holds, and that may belong to a game or a story.
-    `pages` are the document's title and the page's number of each gist.
+    which something was learnt that has been replaced, each with the ids of what replaced it, and `partly` those of them
+    from which other things were learnt that still hold; `played` are lines from which nothing learnt holds, and that
+    may belong to a game or a story. `pages` are the document's title and the page's number of each gist.
     """
 
     sources: Mapping[UUID, frozenset[UUID]] = field(default_factory=dict)
-    outdated: frozenset[UUID] = frozenset()
+    outdated: Mapping[UUID, Collection[UUID]] = field(default_factory=dict)
     partly: frozenset[UUID] = frozenset()
     pages: Mapping[UUID, tuple[str, int]] = field(default_factory=dict)
     played: frozenset[UUID] = frozenset()
@@ -74,7 +75,7 @@ def load_origins(companion_id: UUID, memories: Sequence[Memory]) -> Origins:
     titled = pages.values_list("memory", "document__title", "number") if gists else ()
     return Origins(
         {id: frozenset(ids) for id, ids in sources.items()},
-        frozenset(replaced_by),
+        replaced_by,
         frozenset(line for line, replacements in replaced_by.items() if holding[line] - replacements),
         {id: (title, number) for id, title, number in titled if id},
         _find_played(companion_id, [line for line in said.values() if not holding[line]]),
@@ -98,6 +99,28 @@ def _find_played(companion_id: UUID, lines: Sequence[UUID]) -> frozenset[UUID]:
         for id, told in rows
         if is_in_game([(one["text"], one["speaker"] == Memory.Speaker.USER) for one in told[::-1]])
     )
+
+
+def add_holding(
+    companion_id: UUID, found: Sequence[Found], origins: Origins, shown: Collection[UUID] = ()
+) -> list[Found]:
+    """Return the found memories, and before each outdated line what holds instead, unless it was found as well or is
+    among the `shown` ones (ids).
+
+    "Where do I live?" is answered in its own words by lines of years ago, and not by "We have moved".
+    """
+    replacements = {id for hit in found for id in origins.outdated.get(hit.memory.pk, ())}
+    holding = find_holding(companion_id, replacements) if replacements else {}
+    there = {*shown, *(hit.memory.pk for hit in found)}
+    every = []
+    for hit in found:
+        for id in origins.outdated.get(hit.memory.pk, ()):
+            memory = holding.get(id)
+            if memory and memory.pk not in there:
+                there.add(memory.pk)
+                every.append(Found(memory, hit.score, {"instead_of": str(hit.memory.pk)}))
+        every.append(hit)
+    return every
 
 
 @dataclass(frozen=True, slots=True)

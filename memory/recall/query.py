@@ -14,6 +14,7 @@ from text.strings import ends, has_words, split_sentences
 
 MAX_CUE_TERMS = 64  # of a longer cue, the first and the last: often a question stands at its end
 MAX_PARTS = 4  # sentences of a cue that are searched for one by one; of a longer cue, the first and the last
+LONGEST_MONTH = timedelta(days=31)
 MIN_NAME_CHARACTERS = 2
 MAX_TELLING_TERMS = 2  # of words, in a follow-up: a message with more says itself what it is about
 MAX_TELLING_PAIRS = 5  # the same for overlapping pairs of characters, of which a word has more
@@ -59,15 +60,17 @@ class Cue:
 def parse_cue(cue: str, when: datetime, names: Names) -> Cue:
     """Return the cue as asked at `when` in the user's zone; `names` are what "user" and "companion" are called."""
     bare = without_names(cue, names)
+    asks, spans = is_question(cue) or bool(ASKS_WHEN.search(cue)), find_spans(cue, when)
     named = [who for who, name in _name_patterns(names).items() if name.search(cue)]
     return Cue(
         terms=ends(list(dict.fromkeys(terms(bare, when))), MAX_CUE_TERMS),
         speaker=find_speaker(cue) or (named[0] if len(named) == 1 else ""),
-        days=[_seconds(first, last, when) for first, last in find_spans(cue, when)],
+        # Who names a whole year in passing ("since I moved in 2024") does not speak of all that happened in it.
+        days=[_seconds(*span, when) for span in spans if asks or span[1] - span[0] <= LONGEST_MONTH],
         asks_when=bool(ASKS_WHEN.search(cue)),
         asks_how_many=bool(ASKS_HOW_MANY.search(cue)),
         names=find_name_terms(bare),
-        is_question=is_question(cue) or bool(ASKS_WHEN.search(cue)),
+        is_question=asks,
         asked_at=when,
     )
 

@@ -61,7 +61,7 @@ def load_last_month(now: datetime, person: User | None = None) -> list[ModelUse]
     rows = {(build_provider(row).base_url, row.model): row for row in Provider.objects.all()}
     calls = ModelCall.objects.owned_by(person) if person else ModelCall.objects.all()
     since = now - timedelta(days=SHOWN_DAYS)
-    listed = {"outcome__in": ",".join(FAILED), "started_at__gte": since.isoformat()}
+    listed = {"outcome__in": ",".join(FAILED_OUTCOMES), "started_at__gte": since.isoformat()}
     listed |= {"user__id__exact": str(person.pk)} if person else {}
     uses = (
         calls.filter(started_at__gte=since)

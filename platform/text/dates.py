@@ -4,7 +4,7 @@ The patterns for naming days are data: one file per language in `language`.
 """
 
 import tomllib
-from calendar import monthrange
+from calendar import isleap, monthrange
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, timedelta
@@ -37,7 +37,8 @@ FEW_WEEKS = timedelta(days=30)
 
 TermReader = Callable[["regex.Match[str]", date | None], Iterator[str]]
 DayReader = Callable[["regex.Match[str]", date], Iterator[date]]
-Reader = TypeVar("Reader", TermReader, DayReader)
+YearReader = Callable[["regex.Match[str]", date], Iterator[int]]
+Reader = TypeVar("Reader", TermReader, DayReader, YearReader)
 
 
 def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
@@ -59,11 +60,34 @@ def read_dates(text: str, when: datetime | None) -> tuple[list[str], str]:
 
 
 def find_spans(text: str, when: datetime) -> list[tuple[date, date]]:
-    """Return the spans (first day, last day) that `text` names; "yesterday" and the like only if no date is written."""
-    text = folded(text)
+    """Return the spans (first day, last day) that `text` names; "yesterday" and the like only if no date is written.
+
+    A month or day without a year is in the years that are named beside it ("in June last year"). Without any month or
+    day, the years themselves are the spans.
+    """
+    text, today = folded(text), when.date()
     written, _ = read_dates(text, None)
     named = written or read_dates(text, when)[0]
-    return [span for term in dict.fromkeys(named) for span in _read_spans(term, when.date())]
+    years = sorted(
+        {year for pattern, read in YEARS for match in pattern.finditer(text) for year in read(match, today)}
+    )
+    if not named:
+        return [(date(year, 1, 1), date(year, 12, 31)) for year in years]
+    if years:
+        named = [
+            dated
+            for term in dict.fromkeys(named)
+            for dated in _put_in_years(term, years, is_written=bool(written))
+        ]
+    return [span for term in dict.fromkeys(named) for span in _read_spans(term, today)]
+
+
+def _put_in_years(term: str, years: list[int], *, is_written: bool) -> list[str]:
+    """Return the term of a month or day in each of the years, unless it has a year of its own."""
+    if len(term) == len("@05-02"):
+        return [f"@{year}-{term[1:]}" for year in years if term != "@02-29" or isleap(year)]
+    is_month = len(term) == len("@2023-05") and not is_written
+    return [f"@{year}-{term[-2:]}" for year in years] if is_month else [term]
 
 
 def _read_spans(term: str, today: date) -> Iterator[tuple[date, date]]:
@@ -268,6 +292,24 @@ def _read_last_month(match: "regex.Match[str]", today: date | None) -> Iterator[
         yield f"@{today.replace(day=1) - timedelta(1):%Y-%m}"
 
 
+# -- readers that turn a pattern's match into years
+
+
+def _read_year(match: "regex.Match[str]", today: date) -> Iterator[int]:
+    yield int(match["year"])
+
+
+def _years_back(years: int) -> YearReader:
+    def read(match: "regex.Match[str]", today: date) -> Iterator[int]:
+        yield today.year - years
+
+    return read
+
+
+def _read_years_ago(match: "regex.Match[str]", today: date) -> Iterator[int]:
+    yield today.year - read_number(match["years"])
+
+
 # -- readers that turn a pattern's match into days to come
 
 
@@ -355,6 +397,15 @@ NAMED = _compile(
     },
 )
 SLASHED = next(pattern for pattern, read in NAMED if read is _read_slashed)
+YEARS = _compile(
+    "years",
+    {
+        "year": _read_year,
+        "last_year": _years_back(1),
+        "year_before_last": _years_back(2),
+        "years_ago": _read_years_ago,
+    },
+)
 UPCOMING = _compile(
     "upcoming",
     {

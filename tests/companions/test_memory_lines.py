@@ -61,9 +61,9 @@ def test_a_page_is_named_with_its_document() -> None:
 
 def test_a_line_that_is_outdated_says_so() -> None:
     id, said = uuid4(), {"kind": "said", "speaker": "user"}
-    told = line(Origins(outdated=frozenset([id])), pk=id, **said)
+    told = line(Origins(outdated={id: ()}), pk=id, **said)
     assert told == '- [Wed 4 Mar] Ana said, no longer true: "Coffee."'
-    partly = line(Origins(outdated=frozenset([id]), partly=frozenset([id])), pk=id, **said)
+    partly = line(Origins(outdated={id: ()}, partly=frozenset([id])), pk=id, **said)
     assert partly == '- [Wed 4 Mar] Ana said, partly no longer true: "Coffee."'
 
 

@@ -13,7 +13,7 @@ from jobs.background import in_thread
 from memory.admin.absence import Absence, explain_absences, list_left_out
 from memory.embedding import embed_waiting
 from memory.models import Memory, Recall
-from memory.store import keep_fact
+from memory.store import keep_fact, retract
 from tests.companions import talking
 from tests.fixtures.rehearsal import RehearsalServer
 from tests.fixtures.rest import Api
@@ -114,6 +114,24 @@ async def test_the_tool_finds_by_name_what_was_shown_before(
     (result,) = [line["content"] for line in rehearsal.requests()[-1]["messages"] if line["role"] == "tool"]
     assert TIAGO in result
     assert '"what": "Alice said"' in result
+
+
+async def test_an_outdated_line_never_comes_without_what_holds_instead(
+    as_alice: Api, mira: Companion, rehearsal: RehearsalServer
+) -> None:
+    def change() -> None:
+        line = Memory.objects.get(text=TIAGO).message_id
+        before = keep_fact(mira.pk, "Tiago failed chemistry.", NOW, NOW, source_ids=[line] if line else [])
+        retract(before, NOW, replaced_by=keep_fact(mira.pk, "He passed at the second attempt.", NOW, NOW))
+
+    await in_thread(change)
+    call = {"id": "1", "name": "recall", "arguments": {"words": "Tiago chemistry", "count": 5}}
+    rehearsal.script({"tool_calls": [call]}, {"answer": "Not any more."})
+    told = remembered(await say(as_alice, mira, "Did Tiago fail chemistry?"))
+    assert 'Fact: "He passed at the second attempt."' in told
+    assert f'Alice said, no longer true: "{TIAGO}"' in told
+    (result,) = [line["content"] for line in rehearsal.requests()[-1]["messages"] if line["role"] == "tool"]
+    assert "He passed at the second attempt." in result
 
 
 async def test_what_stands_in_the_talk_as_sent_is_not_remembered_beside(

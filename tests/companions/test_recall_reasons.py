@@ -24,6 +24,7 @@ TEXT = "We baked bread at Lena's on the second of May."
     [
         ({}, ""),
         ({"flashback": True}, "came to mind unasked"),
+        ({"instead_of": "an id"}, "tells how it is now"),
         ({"likeness": 0.613, "parts": {"meaning": 1.2}}, "similar in meaning"),
         ({"likeness": 0.1, "parts": {"meaning": -0.4, "speaker": 1.0}}, "said by the one you asked about"),
         ({"matched": ["bake", "bread"], "parts": {"words": 3}}, "words in common: baked, bread"),

@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
 from memory.models import Change, Consolidation, Memory
-from memory.recall.origins import drop_repetitions, load_origins
+from memory.recall.origins import add_holding, drop_repetitions, load_origins
 from memory.recall.recall import Found
 from memory.store import keep_fact
 from tests.memory.conftest import DAY, Say
@@ -89,8 +89,26 @@ def test_a_line_is_outdated_where_what_was_learnt_from_it_was_replaced(mira: Com
     # Closed, and nothing took its place: a slot was rewritten.
     learnt(fine, "Alice likes tea.", closed_at=later)
     origins = load_origins(mira.pk, [coffee, both, fine])
-    assert origins.outdated == {coffee.pk, both.pk}
+    assert origins.outdated == {coffee.pk: {now.pk}, both.pk: {now.pk}}
     assert origins.partly == {both.pk}
+
+
+def test_before_an_outdated_line_stands_what_holds_instead_in_the_end(mira: Companion, say: Say) -> None:
+    porto, tea = say(mira, "I live in Porto.", "I like tea.")
+    rome, faro = (keep_fact(mira.pk, f"Alice lives in {town}.", DAY, DAY) for town in ("Rome", "Faro"))
+    learnt(porto, "Alice lives in Porto.", closed_at=DAY, replaced_by=rome)
+    Memory.objects.filter(pk=rome.pk).update(closed_at=DAY, replaced_by=faro)
+    some = [found(tea), found(porto)]
+    origins = load_origins(mira.pk, [tea, porto])
+
+    def add(*some: Found, shown: Any = ()) -> list[str]:
+        return [one.memory.text for one in add_holding(mira.pk, some, origins, shown)]
+
+    assert add(*some) == [tea.text, "Alice lives in Faro.", porto.text]
+    assert add(*some, found(faro)) == [tea.text, porto.text, faro.text]
+    assert add(*some, shown=[faro.pk]) == [tea.text, porto.text]
+    Memory.objects.filter(pk=faro.pk).update(is_private=True)
+    assert add(*some) == [tea.text, porto.text]
 
 
 def test_what_was_merged_or_put_right_is_not_partly_true(mira: Companion, say: Say) -> None:
@@ -103,7 +121,7 @@ def test_what_was_merged_or_put_right_is_not_partly_true(mira: Companion, say: S
     right = learnt(revised, "Alice's sister is called Martha.")
     learnt(revised, "Alice's sister is called Marta.", closed_at=DAY, replaced_by=right)
     origins = load_origins(mira.pk, [merged, revised])
-    assert (origins.outdated, origins.partly) == ({revised.pk}, frozenset())
+    assert (origins.outdated, origins.partly) == ({revised.pk: {right.pk}}, frozenset())
 
 
 def test_a_line_belongs_to_a_game_that_began_before_it(mira: Companion, say: Say) -> None:

@@ -169,6 +169,17 @@ def test_a_day_is_the_users_day(mira: Companion, say: Say) -> None:
     assert ask(mira, "yesterday", now=late + timedelta(days=1), zone=ZoneInfo("America/Los_Angeles")) == []
 
 
+def test_a_question_about_a_year_finds_what_was_said_in_it(mira: Companion, say: Say) -> None:
+    for days in (900, 400, 5):
+        say(mira, "We planted roses, and it rained.", at=DAY - timedelta(days=days))
+    said = [
+        ask(mira, f"What did we plant {when}?")[0].memory.happened_at for when in ("last year", "in 2020")
+    ]
+    assert [at.year for at in said] == [2022, 2020]
+    statement = ask(mira, "We planted much in 2020.")[0]
+    assert "dates" not in statement.reasons["parts"]
+
+
 def test_looking_back_finds_what_had_happened_and_still_held(mira: Companion, say: Say) -> None:
     old, new = say(mira, "I live in Bonn.")[0], say(mira, "I live in Kiel.", at=DAY + timedelta(days=2))[0]
     Memory.objects.filter(pk=old.pk).update(closed_at=new.happened_at, replaced_by=new)

@@ -100,6 +100,30 @@ def test_a_named_date_is_a_term(text: str, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        ("What did I do last year?", ["2022-01-01 2022-12-31"]),
+        ("in June last year", ["2022-06-01 2022-06-30"]),
+        ("the year before last, in May", ["2021-05-01 2021-05-31"]),
+        ("What happened two years ago in December?", ["2021-12-01 2021-12-31"]),
+        ("on 14 March last year", ["2022-03-14 2022-03-14"]),
+        ("on 29 February last year", []),
+        ("in 2020", ["2020-01-01 2020-12-31"]),
+        ("in the summer of 2020", ["2020-01-01 2020-12-31"]),
+        ("in May 2020, and not last year", ["2020-05-01 2020-05-31"]),
+        ("去年五月", ["2022-05-01 2022-05-31"]),
+        ("前年", ["2021-01-01 2021-12-31"]),
+        ("三年前", ["2020-01-01 2020-12-31"]),
+        ("2020年", ["2020-01-01 2020-12-31"]),
+        ("2020年5月", ["2020-05-01 2020-05-31"]),
+        ("12 years old", []),
+    ],
+)
+def test_a_year_is_named_alone_or_beside_its_month_or_day(text: str, expected: list[str]) -> None:
+    assert [f"{first} {last}" for first, last in find_spans(text, WHEN)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
         ("I may 2 times", ["@05-02", "time"]),  # nobody can tell
         ("31 February", ["31", "februari"]),
         ("5/2 of it", ["5", "2"]),

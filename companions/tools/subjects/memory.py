@@ -26,7 +26,7 @@ from memory.learning.neighbours import find_alike
 from memory.models import Memory, Recall, Slot
 from memory.models.core_memory import By
 from memory.recall.candidates import MemoryFilter
-from memory.recall.origins import load_origins
+from memory.recall.origins import add_holding, load_origins
 from memory.recall.recall import LEARNT, recall, search
 from memory.recall.traits import terms
 from memory.store import keep_earlier, keep_fact, link_sources, note_retraction, revise
@@ -192,15 +192,16 @@ class RecallMemories(Tool):
             mood=context.mood,
             filters=MemoryFilter(leaving_out=[context.message.pk] if context.message else []),
         )
-        memories, today = [each.memory for each in found], now.astimezone(zone).date()
-        origins = load_origins(companion.pk, memories)
+        today = now.astimezone(zone).date()
+        origins = load_origins(companion.pk, [each.memory for each in found])
+        found = add_holding(companion.pk, found, origins)[: self.count]
         entries = [
             {
                 "when": name_day(memory.happened_at.astimezone(zone).date(), today),
                 "what": describe_memory(memory, companion, origins),
                 "text": memory.text,
             }
-            for memory in memories
+            for memory in (each.memory for each in found)
         ]
         given = take_fitting(entries, count_tokens_left(context))
         record_shown(context, found[: len(given)], self.words, now, began, policy=companion.recall_policy)

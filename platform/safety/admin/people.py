@@ -1,7 +1,7 @@
 """Operators' pages of users, their addresses and API tokens, where changes to accounts are recorded."""
 
 from datetime import datetime, timedelta
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator

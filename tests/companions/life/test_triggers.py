@@ -147,6 +147,12 @@ def test_what_is_past_or_has_no_day_is_not(juno: Companion, text: str) -> None:
     assert not Waking.objects.filter(drive="event").exists()
 
 
+def test_what_was_told_more_than_a_year_ahead_is_found_on_its_eve(juno: Companion) -> None:
+    wedding = know(juno, "Lena marries on 5 May 2026.", at=MONDAY - 400 * DAY)
+    open_thread(wedding, date(2026, 5, 5), MONDAY - 400 * DAY)
+    assert drive(juno, MONDAY) == "event"
+
+
 def test_a_fact_is_an_occasion_where_one_trembles_for_it(juno: Companion) -> None:
     know(juno, "The baker is closed tomorrow.", "fact")
     assert drive(juno, MONDAY) == ""

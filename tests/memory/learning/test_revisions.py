@@ -1,15 +1,15 @@
 """Sentences of self-concept and profile whose memory was closed no longer count as they stand."""
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Any
 
 import pytest
 
 from companions.models import Companion
-from memory.learning.revisions import load_holding
+from memory.learning.revisions import load_holding, revise
 from memory.models import Memory, Revision
-from memory.store import retract
-from tests.memory.conftest import DAY
+from memory.store import keep_fact, retract
+from tests.memory.conftest import DAY, Say
 from tests.memory.learning.conftest import NOW, Had, apply, facts, learnt
 
 pytestmark = pytest.mark.usefixtures("module_mira")
@@ -64,3 +64,20 @@ def test_what_was_told_again_or_written_by_the_person_stays(mira: Companion, had
     assert holding(profile(mira, (NURSE, told))) == []
     assert holding(profile(mira, (NURSE, again), number=2)) == [NURSE]
     assert holding(profile(mira, (NURSE, told), by="restored", made_at=NOW, number=3)) == [NURSE]
+
+
+def test_a_full_profile_makes_room_for_what_matters_more(mira: Companion, say: Say) -> None:
+    boats = [f"My boat number {n} leaks." for n in range(20)]
+    said = say(mira, "I rarely eat cake.", "I am allergic to walnuts.", *boats, "My daughter Ida was born.")
+    facts = []
+    for memory, importance in zip(said, (9, 9, *[5] * 20, 10), strict=True):
+        facts.append(keep_fact(mira.pk, memory.text, DAY, DAY, zone=UTC, source_ids=[memory.message_id]))
+        Memory.objects.filter(pk=facts[-1].pk).update(importance=importance)
+    retract(facts[0], LATER)
+    retract(facts[1], LATER, replaced_by=facts[-1])
+    sentences = [{"text": memory.text, "sources": [str(memory.message_id)]} for memory in said]
+    sentences.insert(0, {"text": "Alice wrote this.", "sources": []})
+    kept = revise(mira.pk, "user_profile", sentences, Revision.By.CLOSING, NOW)
+    # Of what matters as much, those go that were told first.
+    texts = ["Alice wrote this.", "I am allergic to walnuts.", *boats[3:], "My daughter Ida was born."]
+    assert [sentence["text"] for sentence in kept.sentences] == texts
