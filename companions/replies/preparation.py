@@ -139,7 +139,8 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
         recalled = [replace(hit, reasons={**hit.reasons, "with_talk": True}) for hit in recalled]
     flashbacks = _draw_flashback(turn, recalled, now)
     turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    with_holding = add_holding(companion.pk, recalled, turn.origins, turn.excluded_ids)
+    shown = {*turn.excluded_ids, *(found.memory.pk for found in flashbacks)}
+    with_holding = add_holding(companion.pk, recalled, turn.origins, shown)
     if len(with_holding) > len(recalled):
         recalled = with_holding
         turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])

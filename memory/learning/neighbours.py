@@ -52,12 +52,17 @@ def find_holding(companion_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     """Return by id, of the memories with these ids, each that holds, or the one that holds instead if it was replaced,
     maybe several times. Left out are those that models may not see.
     """
-    ends = {id: id for id in ids}
-    replaced_by: dict[UUID, UUID | None] = {}
-    while unread := {*ends.values()} - replaced_by.keys():
+    unread = {*ids}
+    ends, replaced_by = {id: id for id in unread}, dict[UUID, UUID | None]()
+    while unread:
         rows = Memory.objects.of(companion_id).filter(pk__in=unread)
         replaced_by |= {**dict.fromkeys(unread), **dict(rows.values_list("pk", "replaced_by"))}
-        ends = {id: replaced_by[end] or end for id, end in ends.items()}
+        unread = {id for id in replaced_by.values() if id} - replaced_by.keys()
+    for id in ends:
+        seen = {id}
+        while (after := replaced_by[ends[id]]) and after not in seen:
+            seen.add(after)
+            ends[id] = after
     known = select_known(companion_id).defer("entry").in_bulk([*ends.values()])
     return {id: known[end] for id, end in ends.items() if end in known}
 

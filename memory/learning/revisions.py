@@ -174,8 +174,8 @@ def weigh_edits(
 
 
 def apply_edits(earlier: Sentences, edits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the earlier sentences with the weighed edits applied; those not named stay. There may be too many: `revise`
-    chooses among them.
+    """Return the earlier sentences with the weighed edits applied; those not named stay. There may be too many:
+    `add_revision` chooses among them.
     """
     kept: dict[int, dict[str, Any] | None] = {n: dict(one) for n, one in enumerate(earlier, start=1)}
     added: list[dict[str, Any]] = []

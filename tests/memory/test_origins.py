@@ -1,12 +1,14 @@
 """Where recalled memories come from, and what of them says the same thing twice."""
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from companions.models import Companion
+from memory.learning.neighbours import find_holding
 from memory.models import Change, Consolidation, Memory
 from memory.recall.origins import add_holding, drop_repetitions, load_origins
 from memory.recall.recall import Found
@@ -109,6 +111,18 @@ def test_before_an_outdated_line_stands_what_holds_instead_in_the_end(mira: Comp
     assert add(*some, shown=[faro.pk]) == [tea.text, porto.text]
     Memory.objects.filter(pk=faro.pk).update(is_private=True)
     assert add(*some) == [tea.text, porto.text]
+
+
+def test_what_was_replaced_several_times_leads_to_what_holds_from_each_of_its_steps(mira: Companion) -> None:
+    towns = [
+        keep_fact(mira.pk, f"Alice lives in {town}.", DAY, DAY) for town in ("Porto", "Rome", "Faro", "Bari")
+    ]
+    for before, after in pairwise(towns):
+        Memory.objects.filter(pk=before.pk).update(closed_at=DAY, replaced_by=after)
+    ids, last = [town.pk for town in towns], towns[-1]
+    assert find_holding(mira.pk, ids) == dict.fromkeys(ids, last)
+    Memory.objects.filter(pk=last.pk).update(closed_at=DAY, replaced_by=towns[0])  # in a circle
+    assert find_holding(mira.pk, ids) == {}
 
 
 def test_what_was_merged_or_put_right_is_not_partly_true(mira: Companion, say: Say) -> None:

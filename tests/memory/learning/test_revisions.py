@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from companions.models import Companion
-from memory.learning.revisions import load_holding, revise
+from memory.learning.revisions import add_revision, load_holding
 from memory.models import Memory, Revision
 from memory.store import keep_fact, retract
 from tests.memory.conftest import DAY, Say
@@ -77,7 +77,7 @@ def test_a_full_profile_makes_room_for_what_matters_more(mira: Companion, say: S
     retract(facts[1], LATER, replaced_by=facts[-1])
     sentences = [{"text": memory.text, "sources": [str(memory.message_id)]} for memory in said]
     sentences.insert(0, {"text": "Alice wrote this.", "sources": []})
-    kept = revise(mira.pk, "user_profile", sentences, Revision.By.CLOSING, NOW)
+    kept = add_revision(mira.pk, "user_profile", sentences, Revision.By.CLOSING, NOW)
     # Of what matters as much, those go that were told first.
     texts = ["Alice wrote this.", "I am allergic to walnuts.", *boats[3:], "My daughter Ida was born."]
     assert [sentence["text"] for sentence in kept.sentences] == texts
