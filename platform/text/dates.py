@@ -28,6 +28,7 @@ TELLS_PAST, TELLS_FUTURE = (
     for key in ("tells_past", "tells_future")
 )
 YEARS_BACK = 10  # to search for a day without a year
+MIN_YEAR = 1000  # terms write years with four digits
 MAX_DAYS_AGO = 399
 MAX_DAYS_ON = 366
 NEAR = 60  # characters on either side of a day in which its month is searched for
@@ -68,9 +69,10 @@ def find_spans(text: str, when: datetime) -> list[tuple[date, date]]:
     text, today = folded(text), when.date()
     written, _ = read_dates(text, None)
     named = written or read_dates(text, when)[0]
-    years = sorted(
-        {year for pattern, read in YEARS for match in pattern.finditer(text) for year in read(match, today)}
-    )
+    found = {
+        year for pattern, read in YEARS for match in pattern.finditer(text) for year in read(match, today)
+    }
+    years = sorted(year for year in found if year >= MIN_YEAR)
     if not named:
         return [(date(year, 1, 1), date(year, 12, 31)) for year in years]
     if years:

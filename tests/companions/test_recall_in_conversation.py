@@ -134,6 +134,24 @@ async def test_an_outdated_line_never_comes_without_what_holds_instead(
     assert "He passed at the second attempt." in result
 
 
+async def test_what_holds_instead_comes_once_also_if_it_comes_to_mind_unasked(
+    as_alice: Api, mira: Companion, settings: Any
+) -> None:
+    def change() -> None:
+        line = Memory.objects.get(text=TIAGO).message_id
+        before = keep_fact(mira.pk, "Tiago failed chemistry.", NOW, NOW, source_ids=[line] if line else [])
+        holds = keep_fact(mira.pk, "He passed at the second attempt.", NOW, NOW)
+        retract(before, NOW, replaced_by=holds)
+        Memory.objects.update(recalled_at=timezone.now())  # no flashback: they came to mind just now
+        Memory.objects.filter(pk=holds.pk).update(joy=0.9)
+
+    await in_thread(change)
+    settings.FLASHBACK_PROBABILITY = 1.0
+    prompt = str(await say(as_alice, mira, "Did Tiago fail chemistry?"))
+    assert prompt.count("He passed at the second attempt.") == 1
+    assert "Just came to mind, unasked" in prompt
+
+
 async def test_what_stands_in_the_talk_as_sent_is_not_remembered_beside(
     as_alice: Api, mira: Companion
 ) -> None:

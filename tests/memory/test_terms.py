@@ -121,6 +121,10 @@ def test_a_year_is_named_alone_or_beside_its_month_or_day(text: str, expected: l
     assert [f"{first} {last}" for first, last in find_spans(text, WHEN)] == expected
 
 
+def test_a_year_before_all_years_that_terms_can_write_is_none() -> None:
+    assert find_spans("99 years ago", datetime(50, 5, 2, tzinfo=UTC)) == []
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

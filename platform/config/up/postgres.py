@@ -188,10 +188,8 @@ def _own(folder: Path, user: str) -> None:
     """Make `user` the owner of a data folder that was restored where its account has another number."""
     number, group = pwd.getpwnam(user)[2:4]
     if folder.stat().st_uid != number:
-        for path in [
-            *folder.rglob("*"),
-            folder,
-        ]:  # the folder last, so that an interrupted start begins again
+        # The folder last, so that a start that was interrupted is made up for.
+        for path in [*folder.rglob("*"), folder]:
             os.chown(path, number, group, follow_symlinks=False)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from providers.errors import ProviderUnavailable
 from providers.speech.engine import SpeechRequest, detect_language
+from text.strings import storable
 
 PROGRAM = "espeak-ng"
 VOICES = ("f3", "f1", "f2", "f4", "f5", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8")
@@ -91,7 +92,7 @@ async def run_program(program: str, arguments: Sequence[str], text: str) -> byte
     if len(sound) > MAX_SOUND_BYTES:
         raise ProviderUnavailable(f"More than {MAX_SOUND_BYTES} bytes were written")
     if process.returncode:
-        said = words[:MAX_ERROR_BYTES].decode(errors="replace").strip()
+        said = storable(words[:MAX_ERROR_BYTES].decode(errors="replace")).strip()
         raise ProviderUnavailable(said or f"{program} failed")
     return sound
 
