@@ -133,8 +133,10 @@ NOT_SEEN = regex.compile(r"[\p{C}\p{M}\p{Default_Ignorable_Code_Point}]")
 TAIL_CHARACTERS = 200  # at a text's end, in which a block's tag may begin
 MARK_RESTS = ("kith-", "ith-", "th-", "h-", "-")  # what a following text may complete such a tag with
 
-# Full-width marks that Chinese models write between the keys and values of JSON.
-WIDE_MARK = re.compile(r'(?<=["\]}\d])(\s*)([：，])(?=\s*["\[{\d-]|\s*(?:true|false|null)\b)')
+# A string, also one that was cut, or a full-width mark, as Chinese models write it, between a key or value and the next.
+STRING_OR_WIDE_MARK = re.compile(
+    r'"(?:[^"\\]|\\.)*"?|(?<=["\]}\d])\s*[：，](?=\s*["\[{\d-]|\s*(?:true|false|null)\b)', re.DOTALL
+)
 
 LINE_END = re.compile("[\x85\u2028\u2029]")  # the line ends that JSON does not escape
 
@@ -169,8 +171,10 @@ def quoted(text: str) -> str:
 
 
 def narrow_marks(text: str) -> str:
-    """Return text that is no valid JSON with the commas and colons between its parts as JSON has them."""
-    return WIDE_MARK.sub(lambda mark: mark[1] + unicodedata.normalize("NFKC", mark[2]), text)
+    """Return text that is no valid JSON with the commas and colons between its strings and numbers as JSON has them."""
+    return STRING_OR_WIDE_MARK.sub(
+        lambda part: part[0] if part[0].startswith('"') else unicodedata.normalize("NFKC", part[0]), text
+    )
 
 
 def block(name: str, lines: list[str]) -> str:

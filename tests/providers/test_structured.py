@@ -196,6 +196,13 @@ def test_what_is_nearly_right_is_repaired(rehearsal: RehearsalServer, name: str)
     assert came("facts") == Facts.model_validate(GOOD)
 
 
+def test_a_text_keeps_its_full_width_marks_where_its_form_is_repaired() -> None:
+    gist = r"他考了第3，2人同分；\"比分1：0\"。"
+    found = parse_answer(f'{{"gists"：[{{"number"：1，"gist": "{gist}"}}],}}', Gists)
+    assert isinstance(found, Gists)
+    assert found.gists[0].gist == gist.replace("\\", "")
+
+
 @pytest.mark.parametrize(
     ("field", "value", "read"),
     [
