@@ -36,6 +36,7 @@ from pasts.past import PastFile
 from text.strings import one_line
 
 PAGE_SIZE = 20
+UNDOING = PastImport.State.UNDOING.value
 UNREAD = "no_past"  # the error code if no speaker is recognised in plain text
 
 
@@ -195,7 +196,7 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
         "companion": companion,
         "lines": lines,
         "following": following,
-        "waits": any(line["state"] in {"waiting", "running"} for line in lines),
+        "waits": any(line["state"] in {"waiting", "running", UNDOING} for line in lines),
         "least": learning.MIN_NIGHTLY,
         "most": learning.MAX_NIGHTLY,
     }
@@ -205,6 +206,8 @@ def list_imports(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
 
 def _describe(past: PastImport) -> dict[str, Any]:
     state, done = measure_progress(past.job)
+    if past.state == PastImport.State.UNDOING:
+        state = UNDOING  # even if it has ended since `past` was read: the next look no longer lists it
     nightly = past.nightly_tokens or learning.NIGHTLY_TOKENS
     learnt = learning.count_progress(past) if past.learning != PastImport.Learning.NONE else None
     is_over = past.learning == PastImport.Learning.DONE

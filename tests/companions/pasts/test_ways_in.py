@@ -13,10 +13,12 @@ from django.utils import timezone
 
 from accounts.models import User
 from bench.common.past_files import chatgpt, sillytavern
-from companions.models import Companion, Message, PastImport, PastUpload
+from companions.models import Companion, Job, Message, PastImport, PastUpload
 from companions.pasts import imports, undo, uploads
+from companions.pasts.job_progress import measure_progress
 from files.models import StoredFile
 from memory.embedding import embed_waiting
+from tests.companions.pasts.files import begin
 from tests.companions.talking import say
 from tests.fixtures.rest import Api, problem
 from tests.pasts.corpus import TALK, claude, deepseek, dumped
@@ -275,6 +277,26 @@ def test_the_command_brings_a_past(
         call_command("import_past", str(tmp_path / "none"), companion=str(mira.pk))
     with pytest.raises(CommandError, match=r"^Nothing was imported: there is no such companion\.$"):
         call_command("import_past", str(file), companion="mira")
+
+
+def test_the_page_asks_again_if_an_undoing_ends_while_it_looks(
+    at_home: Client, mira: Companion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = begin(mira, SILLY, timezone.now())
+    undo.begin_undo(past, timezone.now())
+
+    def measure_after_the_end(job: Job) -> tuple[str, int]:
+        undo.run(past.pk, timezone.now)
+        return measure_progress(job)
+
+    monkeypatch.setattr("companions.pages.pasts.measure_progress", measure_after_the_end)
+    path = f"/companions/{mira.pk}/settings/pasts/"
+    shown = at_home.get(path).content.decode()
+    assert "It is being undone." in shown
+    assert 'hx-trigger="every 3s"' in shown
+    shown = at_home.get(path).content.decode()
+    assert "Nothing yet." in shown
+    assert 'hx-trigger="every 3s"' not in shown
 
 
 def test_who_looks_at_a_past_again_and_again_waits(at_home: Client, settings: Any) -> None:
