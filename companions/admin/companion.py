@@ -49,7 +49,7 @@ from memory.models import (
     Slot,
     Thread,
 )
-from safety.admin import PrivateAdmin, code_column, describe_name, link, moment
+from safety.admin import PrivateAdmin, code_column, describe_name, link, may_open, moment
 
 BELOW: tuple[type[Model], ...] = (
     *(Conversation, Message, Session, Closing, Reply, Prompt, ModelCall, Mind, CharacterVersion),
@@ -98,7 +98,7 @@ class CompanionAdmin(PrivateAdmin):
                 "count": model._base_manager.filter(companion=thing).count(),
             }
             for model in BELOW
-            if admin.site.get_model_admin(model).has_view_permission(request)
+            if may_open(request, model)
         ]
         return super().private(request, thing) | {"below": below}
 

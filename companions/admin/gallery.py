@@ -25,7 +25,7 @@ from companions.gallery.submission import MAY_DECIDE
 from companions.models import GalleryCharacter, GalleryReport, GalleryVersion
 from files.errors import FilesError
 from files.responses import serve
-from safety.admin import PrivateAdmin, describe_name, link, link_to, moment, number, state
+from safety.admin import PrivateAdmin, describe_name, link, link_to, may_open, moment, number, state
 from safety.audit import get_operator, record
 from safety.models import AuditEntry
 from text.strings import storable
@@ -218,11 +218,11 @@ class GalleryReportAdmin(PrivateAdmin):
         publisher = thing.copy.user if thing.copy else None
         published = GalleryVersion.objects.filter(character=thing.character_id, number=thing.number).first()
         decision = publisher_link = ""
-        if published and admin.site.get_model_admin(GalleryVersion).has_view_permission(request):
+        if published and may_open(request, GalleryVersion):
             decide = gettext("Decide about this version")
             decision = link_to("companions.galleryversion", published.pk, decide)
         if publisher:
-            opens = admin.site.get_model_admin(User).has_view_permission(request)
+            opens = may_open(request, User)
             publisher_link = link_to("accounts.user", publisher.pk, publisher.email, opens=opens)
         return {
             "decision": decision,

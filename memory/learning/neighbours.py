@@ -52,8 +52,9 @@ def find_holding(companion_id: UUID, ids: Iterable[UUID]) -> dict[UUID, Memory]:
     """Return by id, of the memories with these ids, each that holds, or the one that holds instead if it was replaced,
     maybe several times. Left out are those that models may not see.
     """
-    unread = {*ids}
-    ends, replaced_by = {id: id for id in unread}, dict[UUID, UUID | None]()
+    ends = {id: id for id in ids}
+    replaced_by: dict[UUID, UUID | None] = {}
+    unread = {*ends}
     while unread:
         rows = Memory.objects.of(companion_id).filter(pk__in=unread)
         replaced_by |= {**dict.fromkeys(unread), **dict(rows.values_list("pk", "replaced_by"))}

@@ -149,7 +149,7 @@ class Postgres:
             self._initialise()
         if (user := postgres_user()) is not None:
             open_way_to(self.folder)  # at each start, since permissions may have been changed
-            _own(self.folder, user)
+            _give_restored_to(self.folder, user)
 
     def _initialise(self) -> None:
         if self.folder.exists() and any(self.folder.iterdir()):
@@ -184,7 +184,7 @@ def end_orphans(folder: Path) -> None:
         _, left = psutil.wait_procs(left, timeout=seconds)
 
 
-def _own(folder: Path, user: str) -> None:
+def _give_restored_to(folder: Path, user: str) -> None:
     """Make `user` the owner of a data folder that was restored where its account has another number."""
     number, group = pwd.getpwnam(user)[2:4]
     if folder.stat().st_uid != number:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.formats import number_format
@@ -18,6 +18,11 @@ from unfold.decorators import display
 from safety.descriptions import Describe, describe_code, link_to, render_data
 
 MAX_NAME_CHARACTERS = 40
+
+
+def may_open(request: HttpRequest, model: type[Model]) -> bool:
+    """Return whether the operator may see the admin's pages of this model."""
+    return admin.site.get_model_admin(model).has_view_permission(request)
 
 
 def link(field: str, description: Any) -> Callable[[Any, Any], str]:

@@ -29,7 +29,7 @@ from accounts.models import SoundCall, Token, User
 from accounts.models.user import list_time_zones, signed_out_elsewhere
 from providers.models import OwnProvider
 from safety import operators
-from safety.admin.columns import code_column, code_filter, link, moment, number
+from safety.admin.columns import code_column, code_filter, link, may_open, moment, number
 from safety.admin.private import PrivateAdmin
 from safety.audit import get_operator, record
 from safety.descriptions import link_to
@@ -277,9 +277,8 @@ class OfPerson:
     """Mixin for an admin that shows whose a row is, with a link if the operator may open people's pages."""
 
     def get_queryset(self: Any, request: HttpRequest) -> QuerySet[Any]:
-        opens = admin.site.get_model_admin(User).has_view_permission(request)
         rows: Any = super().get_queryset(request)  # type: ignore[misc]
-        return cast(QuerySet[Any], rows.annotate(user_opens=Value(opens)))
+        return cast(QuerySet[Any], rows.annotate(user_opens=Value(may_open(request, User))))
 
     @admin.display(description=_("user"), ordering="user__email")
     def of_user(self, row: Any) -> str:

@@ -31,7 +31,7 @@ from unfold.views import ChangeList
 from accounts.admin import PlainLookups, ReadOnly
 from accounts.models import User
 from database.queries import lift_statement_timeout
-from safety.admin.columns import describe_name, link
+from safety.admin.columns import describe_name, link, may_open
 from safety.admin.reason import ask_for_reason, find_reason
 from safety.audit import get_operator, record, record_search
 from safety.descriptions import link_to, render_data
@@ -129,8 +129,8 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         """Return whether the operator may open what is this person's, and has yet to say why."""
         if owner_id == request.user.pk or not self.asks_for_reason:
             return False
-        may_open = admin.site.has_permission(request) and self.has_view_permission(request)
-        return may_open and not find_reason(request, owner_id)
+        is_allowed = admin.site.has_permission(request) and self.has_view_permission(request)
+        return is_allowed and not find_reason(request, owner_id)
 
     def _record_look(
         self, request: HttpRequest, response: HttpResponseBase, quoted_id: str | None, owner_id: int | None
@@ -172,16 +172,15 @@ class PrivateAdmin(ReadOnly, PlainLookups, ModelAdmin):  # type: ignore[misc]
         columns = (
             getattr(type(self), str(name), None) for name in (*self.list_display, *(self.fields or ()))
         )
-        may_open_owner = admin.site.get_model_admin(User).has_view_permission(request)
-        links: dict[str, Any] = {"owner_opens": Value(may_open_owner)}
+        links: dict[str, Any] = {"owner_opens": Value(may_open(request, User))}
         for name, model in self.linked.items():
-            links[f"{name}_opens"] = Value(admin.site.get_model_admin(model).has_view_permission(request))
+            links[f"{name}_opens"] = Value(may_open(request, model))
         for field in {key for column in columns if (key := getattr(column, "key", ""))}:
             referred: Any = self.model._meta.get_field(field).related_model
-            its_admin = admin.site.get_model_admin(referred)
-            name = getattr(its_admin, "named_by", "")
-            links[f"{field}_opens"] = Value(may_open := its_admin.has_view_permission(request))
-            if name and may_open:
+            name = getattr(admin.site.get_model_admin(referred), "named_by", "")
+            opens = may_open(request, referred)
+            links[f"{field}_opens"] = Value(opens)
+            if name and opens:
                 links[f"{field}_called"] = F(f"{field}__{name}")
         return links
 
