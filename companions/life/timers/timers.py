@@ -19,7 +19,7 @@ from accounts.models import User
 from companions.errors import ScheduleError, TimerError
 from companions.life.timers import schedules
 from companions.life.timers.schedule_words import describe_schedule
-from companions.life.timers.schedules import Cron, Once
+from companions.life.timers.schedules import After, Cron, Once
 from companions.models import Companion, Message, Timer, Waking
 from companions.models.companion import hold, lock
 from companions.models.timer import NOTE_CHARACTERS, TimerQuerySet
@@ -72,12 +72,13 @@ def set_timer(
     message: Message | None = None,
     waking: Waking | None = None,
 ) -> Timer:
-    """Create and return a timer, or return the one that the same turn or waking has set with this schedule and note,
-    unless that was cancelled.
+    """Create and return a timer. In a turn or waking, return instead the one that this turn or waking has set with this
+    schedule and note, unless it was cancelled, or an active one with this note that is due at the same times.
 
     A timer set in a waking never counts as asked for. Raise TimerError if the timer cannot be set.
     """
     zone, note = get_zone(companion), note.strip()
+    is_asked_for = is_asked_for and waking is None  # or reminders would set further reminders
     if not is_storable(note):
         raise TimerError("bad_note", _("This contains characters that cannot be saved."))
     if len(note) > NOTE_CHARACTERS:
@@ -86,21 +87,25 @@ def set_timer(
     lock(companion.pk)
     if message or waking:
         resolved = schedules.parse(schedules.resolve_written(schedule, now.astimezone(zone)))
-        same = set_here.filter(schedule=resolved.text, note=note)
-        if before := same.exclude(state=Timer.State.CANCELLED).first():
-            return before
+        before = set_here.filter(schedule=resolved.text, note=note).exclude(state=Timer.State.CANCELLED)
+        same = before.first()
+        if same is None and not isinstance(resolved, After):
+            planned = get_planned(companion.pk).filter(schedule=resolved.text, note__iexact=note)
+            same = planned.filter(is_asked_for=is_asked_for).first()
+        if same:
+            return same
         if set_here.count() >= MAX_AT_ONCE:
             detail = _("At most 10 timers can be set in one turn.")
             raise TimerError("too_many_at_once", detail, 409)
     _check_room(companion.pk)
-    planned = schedules.parse_new(schedule, now, zone)
-    due = planned.first(now, zone)
+    parsed = schedules.parse_new(schedule, now, zone)
+    due = parsed.first(now, zone)
     timer = Timer.objects.create(
         companion=companion,
-        schedule=planned.text,
+        schedule=parsed.text,
         note=note,
         by=by,
-        is_asked_for=is_asked_for and waking is None,  # or reminders would set further reminders
+        is_asked_for=is_asked_for,
         message=message,
         waking=waking,
         due_at=due,

@@ -42,6 +42,24 @@ def test_a_timer_may_name_its_day_as_people_do_and_is_set_once(mira: Companion, 
     assert given["next"].endswith("09:00")
 
 
+def test_a_reminder_that_there_is_already_is_not_set_again_by_another_message(mira: Companion) -> None:
+    def ask(said: str, schedule: str, text: str) -> None:
+        asked = turn_of(mira, said)
+        assert use(asked, "set_timer", schedule=schedule, text=text)["next"]
+        end(asked)
+
+    ask("Remind me of my pills daily at 8", "cron:0 8 * * *", "Pills")
+    ask("Have you set the reminder of my pills, daily at 8?", "every day at 8:00", "pills")
+    mine = mira.timers.filter(note__iexact="pills")
+    assert mine.count() == 1
+    ask("And of my pills at 9", "cron:0 9 * * *", "pills")
+    ask("And of the cat's pills at 8", "cron:0 8 * * *", "the cat's pills")
+    assert mira.timers.filter(note__icontains="pills").count() == 3
+    cancel(mine.get(schedule="cron:0 8 * * *"), NOW)
+    ask("Remind me of my pills at 8 after all", "cron:0 8 * * *", "pills")
+    assert mine.active().count() == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "schedule"),
     [
