@@ -4,7 +4,7 @@ and user profile, and the verification of all that.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -31,12 +31,14 @@ from memory.learning.contradictions import CONTRADICTS, Pair, find_contradicted,
 from memory.learning.diary import Sentences
 from memory.learning.neighbours import find_neighbours, select_known
 from memory.learning.requests import (
+    DAY_PAST,
+    NO_LONGER_TRUE,
     Drafted,
     render_diary_request,
     render_facts_request,
     render_understanding_request,
 )
-from memory.learning.revisions import apply_edits, load_holding, load_told_at, weigh_edits
+from memory.learning.revisions import apply_edits, is_past_plan, load_holding, load_told_at, weigh_edits
 from memory.learning.rules.boilerplate import is_boilerplate
 from memory.learning.rules.evidence import YES, is_parroted, without_echoes
 from memory.learning.rules.grounding import is_made_up, is_unmentioned, select_grounded, tells_what_was_said
@@ -194,6 +196,12 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
     from_shown = select_known(companion.pk).filter(sources__in=[message.pk for message in shown]).distinct()
     known = list(from_shown.defer("entry")[:MAX_LEARNT])
     learnt = list(dict.fromkeys(memory.text for memory in known))
+    told_on = {
+        text: at.astimezone(zone).date() for text, at in load_told_at(companion.pk, [*own, *theirs]).items()
+    }
+    today = max((line.said_at.date() for line in talk.lines), default=date.min)
+    marks = {text: DAY_PAST for text, day in told_on.items() if is_past_plan(text, day, today)}
+    marks |= dict.fromkeys(_find_untrue(material), NO_LONGER_TRUE)
     request = render_understanding_request(
         talk,
         learnt,
@@ -201,11 +209,8 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
         [sentence["text"] for sentence in own],
         [sentence["text"] for sentence in theirs],
         names,
-        told_on={
-            text: at.astimezone(zone).date()
-            for text, at in load_told_at(companion.pk, [*own, *theirs]).items()
-        },
-        untrue=_find_untrue(material),
+        told_on=told_on,
+        marks=marks,
     )
     with charged(companion.payer, ModelCall.Purpose.CLOSING) as calls:
         answer = ask("understanding", request, Understanding)
@@ -219,8 +224,8 @@ def draft_understanding(material: Material, drafts: Drafts) -> UnderstandingDraf
 
     of_self, of_user = filter(counts, answer.self_concept), filter(counts, answer.user_profile)
     return UnderstandingDraft(
-        self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, [*of_self], talk, names),
-        user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, [*of_user], talk, names),
+        self_concept=weigh_edits(Revision.About.SELF_CONCEPT, own, [*of_self], talk, names, marks),
+        user_profile=weigh_edits(Revision.About.USER_PROFILE, theirs, [*of_user], talk, names, marks),
         known=[fingerprint_memory(memory) for memory in known],
         call_id=calls[-1].pk,
         seen=fingerprint_understanding(material, drafts.facts),
@@ -322,8 +327,8 @@ def _list_diary(drafts: Drafts, whole: Talk) -> list[Drafted]:
 
 
 def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted]:
-    """Return the sentences that the edits add, change or drop; not those dropped because the person asked to forget
-    them, which need no verification.
+    """Return the sentences that the edits add, change or drop; not those dropped because they are outdated, which have no
+    sources, or because the person asked to forget them: these need no verification.
     """
     understanding = drafts.understanding
     if understanding is None:
@@ -339,7 +344,7 @@ def _list_edits(material: Material, drafts: Drafts, whole: Talk) -> list[Drafted
             before = revision.sentences[edit["number"] - 1]["text"] if revision and edit["number"] else ""
             if edit["do"] != "drop":
                 listed.append(Drafted(key, kind, edit["text"], lines, before=before))
-            elif not is_asked_to_be_forgotten(before, whole, material.names.values()):
+            elif lines and not is_asked_to_be_forgotten(before, whole, material.names.values()):
                 listed.append(Drafted(key, "earlier", before, lines))
     return listed
 

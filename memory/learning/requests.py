@@ -5,7 +5,7 @@ the rules that names a block is left out if the request has no such block.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, tzinfo
 from itertools import accumulate
@@ -96,7 +96,8 @@ kith-profile is what it knows of {user} (P1, P2, …).
   No jokes, no praise, no moods of one evening, nothing that {user} asked to have forgotten. A sentence that begins with
   "I" rests on a line in which {companion} itself says so: what {user} only supposes or asks is none.
 kith-learnt is what was learnt of the talk: a sentence that it leaves untrue is changed or dropped.
-Changed or dropped, too, is one marked "no longer true", and one that still tells as a plan what its day has made past.
+Changed or dropped, too, is one marked "no longer true" or "its day is past", even if no line tells of it ("sources": []):
+what is past is no plan any more.
 What is unsure in kith-learnt counts only where the lines mean it.
 """.strip()
 VERIFICATION = """
@@ -136,6 +137,7 @@ One marked "insight" was put together from all that stands behind it, and is "ye
 an aim or a link that none of it tells is "not said" ("learns to swim to please Tom" <- "learns to swim" "Tom likes to
 swim").
 """.strip()
+NO_LONGER_TRUE, DAY_PAST = "no longer true", "its day is past"  # marks in a request for an Understanding
 KIND_RULES = {
     "diary": OF_DIARY,
     "self": OF_EDITS,
@@ -210,16 +212,16 @@ def render_understanding_request(
     names: Names,
     *,
     told_on: Mapping[str, date] = MappingProxyType({}),
-    untrue: Collection[str] = (),
+    marks: Mapping[str, str] = MappingProxyType({}),
 ) -> Messages:
     """Render the request for an Understanding, with the present self-concept and profile, the talk, what was `learnt`
     from it, and what of that is `unsure` because no second reading has approved it yet. `told_on` is the day on which a
-    present sentence was last told; `untrue` are those that are known not to hold any more.
+    present sentence was last told; `marks` are those that do not hold any more, each with NO_LONGER_TRUE or DAY_PAST.
     """
     form = f'{{"self_concept": {_show_edits(self_concept)}, "user_profile": {_show_edits(user_profile)}}}'
     blocks = [
-        block("self", _number("S", self_concept, told_on, untrue)),
-        block("profile", _number("P", user_profile, told_on, untrue)),
+        block("self", _number("S", self_concept, told_on, marks)),
+        block("profile", _number("P", user_profile, told_on, marks)),
         block(
             "learnt",
             [*(f"- {quoted(text)}" for text in learnt), *(f"- unsure: {quoted(text)}" for text in unsure)],
@@ -350,13 +352,14 @@ def _show_edits(sentences: Sequence[str]) -> str:
 
 
 def _number(
-    letter: str, texts: Sequence[str], told_on: Mapping[str, date], untrue: Collection[str]
+    letter: str, texts: Sequence[str], told_on: Mapping[str, date], marks: Mapping[str, str]
 ) -> list[str]:
     """Return lines such as `P2 [Tue 2023-05-02], no longer true: "…"`; the day is left out if it is not known."""
     lines = []
     for number, text in enumerate(texts, start=1):
         day = f" [{render_day(told_on[text])}]" if text in told_on else ""
-        lines.append(f"{letter}{number}{day}{', no longer true' if text in untrue else ''}: {quoted(text)}")
+        mark = f", {marks[text]}" if text in marks else ""
+        lines.append(f"{letter}{number}{day}{mark}: {quoted(text)}")
     return lines
 
 

@@ -4,7 +4,7 @@ Whoever writes one locks the companion, so that no two revisions have the same n
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from memory.learning.talk import Talk
 from memory.models import Change, Memory, Revision
 from memory.models.revision import MAX_SENTENCES, SENTENCE_CHARACTERS
 from memory.recall.query import Names
+from text.dates import find_days, tells_future, tells_past
 from text.strings import folded, shorten
 
 Sentences = Sequence[Mapping[str, Any]]
@@ -143,14 +144,28 @@ def _tells_no_more(text: str, known: str, names: Collection[str], at: datetime) 
     return is_covered and may_be_about_the_same(text, known, names) and denies(text, at) == denies(known, at)
 
 
+def is_past_plan(text: str, told_on: date, today: date) -> bool:
+    """Return whether the text tells as still to come what its day has made past: a day that it names with its year, or
+    with a word such as "will", and that was ahead when it was told. A birthday has neither.
+    """
+    days = [day for day in find_days(text, told_on) if day >= told_on]
+    is_plan = tells_future(text) or any(str(day.year) in text for day in days)
+    return bool(days) and days[-1] < today and is_plan and not tells_past(text)
+
+
 def weigh_edits(
-    about: str, earlier: Sentences, edits: Sequence[Edit], talk: Talk, names: Names
+    about: str,
+    earlier: Sentences,
+    edits: Sequence[Edit],
+    talk: Talk,
+    names: Names,
+    outdated: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """Return the edits that the talk supports, as {"do": "add", "change" or "drop", "number", "text", "sources": ids of
     messages}.
 
-    A sentence is dropped only if a line is given for that; a new text for the self-concept needs a line of the
-    companion's own. Nothing is kept that the user asks to have forgotten.
+    A sentence is dropped only if a line is given for that, or if its text is `outdated`, which no line need tell; a new
+    text for the self-concept needs a line of the companion's own. Nothing is kept that the user asks to have forgotten.
     """
     weighed = []
     for edit in edits:
@@ -159,8 +174,9 @@ def weigh_edits(
         sentence = Sentence.model_construct(text=edit.text, sources=edit.sources, keeps=keeps)
         [sentence] = without_echoes([sentence], talk, names.values())
         lines = talk.lines_of(sentence.sources)
-        if edit.do == "drop" and number and lines:
-            ids = [str(line.message_id) for line in lines]
+        is_outdated = number is not None and earlier[number - 1]["text"] in outdated
+        if edit.do == "drop" and number and (lines or is_outdated):
+            ids = [] if is_outdated else [str(line.message_id) for line in lines]
             weighed.append({"do": "drop", "number": number, "text": "", "sources": ids})
         if edit.do not in {"add", "change"} or (keeps and edit.text == earlier[keeps - 1]["text"]):
             continue

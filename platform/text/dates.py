@@ -149,8 +149,12 @@ def find_relative_days(text: str, said_at: datetime) -> set[date]:
 
 def tells_past(text: str) -> bool:
     """Return whether the text is about the past, and not about the future as well."""
-    text = folded(text)
-    return bool(TELLS_PAST.search(text)) and not TELLS_FUTURE.search(text)
+    return bool(TELLS_PAST.search(folded(text))) and not tells_future(text)
+
+
+def tells_future(text: str) -> bool:
+    """Return whether the text has a word that is said of what is still to come, such as "will"."""
+    return bool(TELLS_FUTURE.search(folded(text)))
 
 
 def _has_two_readings(match: "regex.Match[str]") -> bool:

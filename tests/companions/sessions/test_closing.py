@@ -555,6 +555,27 @@ def test_a_sentence_is_dropped_only_where_a_second_reading_finds_it_over(
     assert [sentence["text"] for sentence in newest.sentences] == texts
 
 
+def test_a_plan_whose_day_is_past_leaves_the_profile_although_nobody_speaks_of_it(
+    mira: Companion, talk: Talk, rehearsal: RehearsalServer
+) -> None:
+    exam = {"text": "Alice has an exam on 2023-05-10.", "sources": [1]}
+    first = {"self_concept": [], "user_profile": [{"do": "add", **exam}]}
+    then = {"self_concept": [], "user_profile": [{"do": "drop", "number": 1, "sources": []}]}
+    for day, said, answer in ((0, "I have an exam on 2023-05-10.", first), (20, TEA[0], then)):
+        at = timedelta(days=day)
+        talk(mira, said, "I see.", at=MORNING + at)
+        rehearsal.script({"task": "understanding", "answer": json.dumps(answer)})
+        assert closed(mira, NOON + at).state == "done"
+    asked = [
+        str(one["messages"][-1]["content"])
+        for one in rehearsal.requests()
+        if "Task: understanding" in str(one)
+    ]
+    assert 'P1 [Tue 2023-05-02], its day is past: "Alice has an exam on 2023-05-10."' in asked[-1]
+    revisions = Revision.objects.filter(about=Revision.About.USER_PROFILE).order_by("number")
+    assert [[sentence["text"] for sentence in one.sentences] for one in revisions] == [[exam["text"]], []]
+
+
 def test_a_fact_is_closed_by_what_a_second_reading_finds_it_untrue_beside(
     mira: Companion, talk: Talk, rehearsal: RehearsalServer
 ) -> None:

@@ -1,9 +1,11 @@
 """Edits of self-concept and profile stand on what was said, the companion's own on what it says itself."""
 
+from datetime import date
+
 import pytest
 
 from memory.learning.answers import Edit
-from memory.learning.revisions import apply_edits, weigh_edits
+from memory.learning.revisions import apply_edits, is_past_plan, weigh_edits
 from tests.memory.learning.conftest import NAMES
 from tests.memory.learning.test_sincerity import build
 
@@ -33,6 +35,32 @@ def edit(do: str, number: int | None, text: str, *sources: int) -> Edit:
 def test_what_is_not_named_or_stands_on_nothing_stays(made: Edit, texts: list[str]) -> None:
     left = apply_edits(EARLIER, weigh_edits("user_profile", EARLIER, [made], SAID, NAMES))
     assert [sentence["text"] for sentence in left] == texts
+
+
+def test_what_is_outdated_may_go_without_a_line_and_stands_on_none() -> None:
+    for sources in ([], [1]):
+        made = [edit("drop", 2, "", *sources), edit("drop", 1, "")]
+        weighed = weigh_edits("user_profile", EARLIER, made, SAID, NAMES, {"Alice rows."})
+        assert weighed == [{"do": "drop", "number": 2, "text": "", "sources": []}]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_past"),
+    [
+        ("Alice has an exam on 2026-02-10.", True),
+        ("Alice's baby is due on 10 February.", True),
+        ("Alice will marry on 10 February.", True),
+        ("Alice要在2026年2月10日结婚。", True),
+        ("Alice has an exam on 2026-02-21.", False),  # of today
+        ("Alice's birthday is on 10 February.", False),  # of every year
+        ("Alice的生日是2月10日。", False),
+        ("Alice was born on 1990-02-10.", False),
+        ("Alice met Ana on 2026-01-03.", False),  # before it was told
+        ("Alice rows.", False),
+    ],
+)
+def test_a_plan_is_past_once_its_day_is(text: str, is_past: bool) -> None:
+    assert is_past_plan(text, date(2026, 1, 5), date(2026, 2, 21)) == is_past
 
 
 def test_what_is_asked_to_be_forgotten_is_not_thought_of_anybody() -> None:

@@ -15,6 +15,7 @@ from memory.documents import gists
 from memory.learning import requests
 from memory.learning.answers import Diary, Digest, Facts, Learnt, Reflection, Understanding
 from memory.learning.requests import (
+    NO_LONGER_TRUE,
     Drafted,
     render_diary_request,
     render_digest_request,
@@ -87,7 +88,7 @@ def test_what_was_known_before_is_shown_with_its_day_and_whether_it_still_holds(
     told_on = {"Alice is 30.": date(2026, 5, 4)}
     profile = ["Alice is 30.", "Alice has an exam tomorrow."]
     _, user = render_understanding_request(
-        had(mira, "Bye!"), [], [], [], profile, NAMES, told_on=told_on, untrue=profile[1:]
+        had(mira, "Bye!"), [], [], [], profile, NAMES, told_on=told_on, marks={profile[1]: NO_LONGER_TRUE}
     )
     assert 'P1 [Mon 2026-05-04]: "Alice is 30."\nP2, no longer true: "Alice has an exam' in user["content"]
     _, user = render_diary_request(
