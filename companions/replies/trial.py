@@ -41,7 +41,7 @@ from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue
 from memory.recall.recall import Found
-from providers.admission import note_pause, note_talks
+from providers.availability import note_pause, note_talks
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import ProviderChosen, stream_with_fallback
