@@ -21,6 +21,7 @@ LANGUAGES: list[dict[str, Any]] = [
 ]
 MONTHS: list[str] = [month for language in LANGUAGES for month in language.get("months", ())]
 WEEKDAYS: list[str] = [weekday for language in LANGUAGES for weekday in language.get("weekdays", ())]
+WEEKDAY_SIGNS: list[str] = [sign for language in LANGUAGES for sign in language.get("weekday_signs", ())]
 NUMERALS: dict[str, int] = {k: n for language in LANGUAGES for k, n in language.get("numerals", {}).items()}
 LENGTHS: dict[str, int] = {k: n for language in LANGUAGES for k, n in language.get("lengths", {}).items()}
 TELLS_PAST, TELLS_FUTURE = (

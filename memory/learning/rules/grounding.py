@@ -12,7 +12,7 @@ from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.recall.query import Names
 from memory.recall.traits import FIGURE, FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
-from text.dates import MONTHS, WEEKDAYS, in_year, read_dates, split_term
+from text.dates import MONTHS, WEEKDAY_SIGNS, WEEKDAYS, in_year, read_dates, split_term
 from text.strings import folded, has_words
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
@@ -37,7 +37,7 @@ COUNTED = regex.compile("|".join(HAN_COUNTS))
 HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 WEEKDAY_NAMES = [
     regex.compile(rf"\b{day}(?:\b|\w*day)|(?:周|週|星期|礼拜|禮拜){sign}")
-    for day, sign in zip(WEEKDAYS, words_of("weekday_signs"), strict=True)
+    for day, sign in zip(WEEKDAYS, WEEKDAY_SIGNS, strict=True)
 ]
 WEATHER, TOLD_ONLY = any_word_of("weather"), any_word_of("told_only")
 PROMISES, PROMISING = pattern_of("promises"), pattern_of("promising")
