@@ -15,7 +15,7 @@ from companions.characters import Character
 from companions.conversations.messages import say
 from companions.errors import LimitError
 from companions.face.portraits import choose_features
-from companions.life import inner_state
+from companions.life import first_state
 from companions.life.timers.timers import PREDEFINED, add_predefined
 from companions.lore.editing import make_book
 from companions.models import Companion, Conversation, Life, Message, Session
@@ -57,7 +57,7 @@ def create(
     Life.objects.create(companion=companion)
     session = Session.objects.create(companion=companion, conversation=conversation, started_at=now)
     with everywhere():
-        inner_state.begin(companion, now)
+        first_state.begin(companion, now)
         add_predefined(companion, PREDEFINED, now)
     if begun_with.strip():
         conversation.head = say(

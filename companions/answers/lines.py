@@ -198,20 +198,24 @@ class LineReader:
         *,
         keeps_directions: bool = True,
     ) -> None:
-        self._label, self._has_text = _compile_label(names), has_text
-        self._call = _compile_call(tuple(sorted(tools)))
-        self._titled_label = _compile_label(names, has_titles=True)
-        self._preface = _compile_preface(names)
+        self._has_text, self._keeps_directions = has_text, keeps_directions
+        self._label, self._titled_label = _compile_label(names), _compile_label(names, has_titles=True)
+        self._call, self._preface = _compile_call(tuple(sorted(tools))), _compile_preface(names)
         self._is_nameless = not names.person.strip()
-        self._has_own_label = False
-        self._doubtful: list[Part] | None = None  # all parts since a line that may be the nameless user's
-        self._keeps_directions = keeps_directions
         self._held = self._blank = ""  # the beginning of a line, and the blank lines before it
-        self._is_line_start = self._is_first = True
-        self._skips = self._is_code = self._is_list = False
-        self._has_gap = False  # whether to drop white space, since some precedes what was removed
-        self._line = ""  # the beginning and the end of the line so far
         self.is_ended = False
+        # the answer so far
+        self._is_first = True  # nothing but labels and emotions came yet
+        self._has_own_label = False  # a line began with the companion's own name
+        self._doubtful: list[Part] | None = None  # all parts since a line that may be the nameless user's
+        self._is_code = self._is_list = (
+            False  # the line belongs to a fence; the next may be a labelled item of a list
+        )
+        # the line so far
+        self._line = ""  # its beginning and its end
+        self._is_line_start = True  # its own text has not begun
+        self._skips = False  # it is another speaker's
+        self._has_gap = False  # whether to drop white space, since some precedes what was removed
 
     @property
     def holds_text(self) -> bool:

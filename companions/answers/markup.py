@@ -7,6 +7,7 @@ tool calls. If a model writes `{{user}}` or `{{char}}`, as in cards that it was 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import regex
 
@@ -20,8 +21,9 @@ MAX_INLINE_CHARACTERS = 200  # how far the end of inline code is searched for
 MAX_CALL_CHARACTERS = 40_000
 MAX_BLOCK_CHARACTERS = 1000  # of a block of Kith's after the companion's words; a longer one ends the answer
 CONTROL = "|".join(f"(?:{regex.escape(first)}{rest})" for first, rest in CONTROL_TOKENS)
+KITH_TAG = r"<\s?/?\s?kith[-_][^<>\n]{0,120}>"
 TAG = regex.compile(
-    r"(?P<kith><\s?/?\s?kith[-_][^<>\n]{0,120}>)"
+    rf"(?P<kith>{KITH_TAG})"
     r"|(?P<thought>[<\[](?P<closes>/?)(?i:think|thinking|thought|reasoning)[>\]])"
     r"|(?P<call>(?i:<(?:tool_calls?|function_calls?|minimax:tool_call)>)|<function=[\w.-]{1,64}>|\[TOOL_CALLS\]"
     r"|<\|(?:python_tag|tool_call|tool_calls_section_begin)\|>|<｜tool▁calls?▁begin｜>)"
@@ -72,11 +74,17 @@ class TextCall:
 Part = str | Thought | TextCall
 
 
+class CallPatterns(NamedTuple):
+    """How a call of one of the tools begins."""
+
+    bare: "regex.Pattern[str]"  # as JSON with a key of calls, which may also be meant for the person
+    sure: "regex.Pattern[str]"  # as JSON that names a tool
+    whole: "regex.Pattern[str]"  # as JSON that names a tool, and has its arguments next
+    fenced: "regex.Pattern[str]"  # as code in a fence
+
+
 @lru_cache(maxsize=10)
-def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", ...]:
-    """Return the patterns for how a call of one of the tools begins: as JSON, for certain or not; as JSON with its
-    arguments; and as fenced code.
-    """
+def _compile_calls(tools: tuple[str, ...]) -> CallPatterns:
     named = "|".join(map(regex.escape, tools))
     keys = f"{CALL_KEYS}|{named}" if tools else CALL_KEYS
     key = rf'[\[{{]\s{{0,20}}(?:\{{\s{{0,20}})?"(?:{keys})"\s{{0,5}}:'
@@ -91,7 +99,7 @@ def _compile_calls(tools: tuple[str, ...]) -> tuple["regex.Pattern[str]", ...]:
         r"(?P<ticks>`{3,12}|~{3,12})[ \t]{0,5}(?:(?i:tool_code)[ \t]{0,5}\r?\n"
         rf"|(?i:json|tool_calls?|tool|function|xml)?[ \t]{{0,5}}\r?\n\s{{0,40}}(?:{key}|<tool_call>|<function=))"
     )
-    return regex.compile(bare), regex.compile(sure), regex.compile(whole), regex.compile(fenced)
+    return CallPatterns(*map(regex.compile, (bare, sure, whole, fenced)))
 
 
 class MarkupReader:
@@ -106,19 +114,23 @@ class MarkupReader:
         self, tools: Collection[str], has_text: Callable[[], bool], companion: str, person: str
     ) -> None:
         self._tools, self._has_text = tools, has_text
-        patterns = _compile_calls(tuple(sorted(tools)))
-        self._bare_call, self._sure_call, self._whole_call, self._fenced_call = patterns
+        self._calls = _compile_calls(tuple(sorted(tools)))
         self._companion, self._person = companion, person
+        self._held = ""  # what may become a token
+        self.is_ended = False
+        # the text so far
+        self._last = ""  # its last character
+        self._is_blank_line = True  # whether its last line is blank
+        self._has_gap = False  # whether a tag was removed after white space
+        self._ticks = 0  # how many backticks opened the current inline code
+        self._struck = 0  # how many <s> are open
+        self._expects_role = False  # after a token that begins a turn
+        self._reads_asides = True
+        # what is read now: text, or a block up to its end
         self._read: Callable[[str, int, bool], Iterator[Part | int]] = self._read_text
-        self._held = ""
-        self._is_blank_line, self._ticks = True, 0  # backticks that opened the current inline code
-        self._expects_role, self._struck = False, 0
-        self._last, self._has_gap = "", False  # if a tag was removed after white space
         self._close = THOUGHT_END
         self._collected: list[str] = []
-        self._size = self._depth = 0
-        self._fence, self._reads_asides = "", True
-        self.is_ended = False
+        self._size = self._depth = 0  # characters, and open brackets or tags, of the block
 
     def take(self, piece: str) -> Iterator[Part]:
         """Yield the parts that are certain by now; what may become a token is held back."""
@@ -211,15 +223,15 @@ class MarkupReader:
         if end == len(text) and not is_end and count <= MAX_FENCE_CHARACTERS:
             return
         if count >= 3 and self._is_blank_line:
-            found = self._fenced_call.match(text, at, partial=True)
+            found = self._calls.fenced.match(text, at, partial=True)
             if found and found.partial and not is_end:
                 return
-            self._fence = text[at:end][:MAX_FENCE_CHARACTERS]
+            closing = rf"\n[ ]{{0,3}}{regex.escape(text[at:end][:MAX_FENCE_CHARACTERS])}"
             if found and not found.partial and self._tools:
-                self._read = self._read_fenced_call
+                self._close, self._read = regex.compile(rf"{closing}[`~]*"), self._read_fenced_call
                 self._collect(text[at:end])
             else:
-                self._read = self._read_fence
+                self._close, self._read = regex.compile(f"{closing}|{KITH_TAG}"), self._read_fence
                 yield self._note(text[at:end])
             yield end
             return
@@ -231,10 +243,10 @@ class MarkupReader:
     def _read_bracket(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         found = None
         if self._tools and self._is_blank_line:
-            call = self._sure_call if self._has_text() else self._bare_call
+            call = self._calls.sure if self._has_text() else self._calls.bare
             found = call.match(text, at, partial=True)
         elif self._tools and not self._ticks:  # within a line
-            found = self._whole_call.match(text, at, partial=True)
+            found = self._calls.whole.match(text, at, partial=True)
         if found and found.partial and not is_end:
             return
         if found and (not found.partial or self._is_call_begun(text, at)):
@@ -407,7 +419,6 @@ class MarkupReader:
         yield end
 
     def _read_fenced_call(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
-        self._close = regex.compile(rf"\n[ ]{{0,3}}{regex.escape(self._fence)}[`~]*")
         until, end, is_closed = self._find_end(text, at, is_end)
         if is_closed and end == len(text) and not is_end:
             end, is_closed = until, False  # more of the fence may follow
@@ -418,10 +429,7 @@ class MarkupReader:
 
     def _read_fence(self, text: str, at: int, is_end: bool) -> Iterator[Part | int]:
         """Read fenced code, which stays, except for Kith's own blocks."""
-        ending = rf"\n[ ]{{0,3}}{regex.escape(self._fence)}"
-        found = regex.compile(rf"{ending}|{KITH_END.pattern.replace('/', '/?')}").search(
-            text, at, partial=True
-        )
+        found = self._close.search(text, at, partial=True)
         until = found.start() if found and not (found.partial and is_end) else len(text)
         if until > at:
             yield self._note(text[at:until])
@@ -467,9 +475,9 @@ class MarkupReader:
 
     def _is_call_begun(self, text: str, at: int) -> bool:
         """Return whether an object names a tool and, as far as the text goes, has its arguments next."""
-        if not self._tools or at < 0 or not self._sure_call.match(text, at):
+        if not self._tools or at < 0 or not self._calls.sure.match(text, at):
             return False
-        return self._whole_call.match(text, at, partial=True) is not None
+        return self._calls.whole.match(text, at, partial=True) is not None
 
     def _give_collected(self) -> Iterator[Part]:
         """Yield what was being read when the answer ended.

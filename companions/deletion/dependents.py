@@ -1,5 +1,12 @@
-"""What was derived from data that is to be deleted: in the companion's life timers, wakings, inner states and diary pages
-written in wakings; and the messages that it said unprompted because of it.
+"""What was derived from data that is to be deleted, in the companion's life: found here, withdrawn in `withdrawal`.
+
+Message     said unprompted because of it: deleted with it, so part of its scope (`find_scope`)
+Timer       set in answer to it, or with its words (`find_timers`), or in a waking that was shown it
+Waking      woken because of it, or shown it (`find_dependents`)
+InnerState  written after seeing it, or carried over from such a state (`_find_states`)
+DiaryEntry  a page written in a waking that was shown it (`_find_pages`)
+
+`memory.deletion.derived` handles what was derived in memory.
 """
 
 from collections.abc import Collection
@@ -18,6 +25,104 @@ from text.strings import split_sentences
 NONE: frozenset[UUID] = frozenset()
 DRAWN_FROM_TALK = {InnerState.By.REFLECTION, InnerState.By.CLOSING}
 TOLD_AGAIN_SHARE = 0.6  # a sentence is carried over from a deleted state if more of its words come from there
+
+
+# -- the scope: what a person deletes, and what was said unprompted because of it
+
+
+def find_scope(
+    companion: Companion,
+    now: datetime,
+    *,
+    messages: Collection[Message],
+    sources: Collection[Message],
+    memories: Collection[Memory],
+    hides: bool = False,
+) -> tuple[DeletionScope, list[Message]]:
+    """Return the scope of deleting or hiding these: with the reminders of them, and the memories of all these messages.
+
+    Return the reminders beside it. `hides` as in `deletion.remove`.
+    """
+    mirrors = find_mirrors(companion, messages)
+    known = [*memories, *([] if hides else mirrors)]
+    reminders = _find_reminders(companion, now, messages=messages, sources=sources, memories=known)
+    told = find_mirrors(companion, reminders) if reminders else []
+    all_memories = list({memory.pk: memory for memory in (*memories, *mirrors, *told)}.values())
+    return build_scope(companion, now, [*messages, *reminders], sources, all_memories), reminders
+
+
+def build_scope(
+    companion: Companion,
+    now: datetime,
+    messages: Collection[Message] = (),
+    sources: Collection[Message] = (),
+    memories: Collection[Memory] = (),
+) -> DeletionScope:
+    """Return the scope of deleting these messages and memories; `sources`, messages behind the memories, are kept."""
+    return DeletionScope(
+        companion_id=companion.pk,
+        now=now,
+        names=tuple(companion.names.values()),
+        messages=frozenset(message.pk for message in messages),
+        sources=frozenset(message.pk for message in sources),
+        memories=frozenset(memory.pk for memory in memories),
+        texts=(*(message.text for message in messages), *(memory.text for memory in memories)),
+    )
+
+
+def find_mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
+    """Return the messages' own memories."""
+    return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
+
+
+def reminders_of(message: Message, now: datetime) -> list[Message]:
+    """Return the unprompted messages that deleting this message would delete, too."""
+    mirrors = find_mirrors(message.companion, [message])
+    return _find_reminders(message.companion, now, messages=[message], memories=mirrors)
+
+
+def _find_reminders(
+    companion: Companion,
+    now: datetime,
+    *,
+    messages: Collection[Message],
+    sources: Collection[Message] = (),
+    memories: Collection[Memory],
+) -> list[Message]:
+    """Return the unprompted messages that resulted from these messages and memories, or from others returned here.
+
+    Those that resulted from the `sources`, or from memories learnt from the messages, are returned only if they share a
+    word with what is deleted.
+    """
+    found: dict[UUID, Message] = {}
+    while True:
+        mirrors = find_mirrors(companion, found.values())
+        scope = build_scope(companion, now, [*messages, *found.values()], sources, [*memories, *mirrors])
+        new = {message.pk: message for message in _find_said_for(scope) if message.pk not in found}
+        if not new:
+            return list(found.values())
+        found |= new
+
+
+def _find_said_for(scope: DeletionScope) -> list[Message]:
+    """Return the messages said in wakings that resulted from the scope; if only by a learnt memory, those that share a
+    word with the scope.
+    """
+    timers, woken = find_timers(scope), NONE
+    while True:
+        mine = Waking.objects.filter(companion=scope.companion_id)
+        wider = _ids(mine.filter(Q(timer__in=timers) | Q(about__in=scope.memories)))
+        if wider == woken:
+            break
+        woken, timers = wider, timers | _find_timers_set_in(scope, wider)
+    said = Message.everywhere.filter(companion=scope.companion_id, waking__isnull=False)
+    said = said.exclude(pk__in=scope.all_messages)
+    learnt = Q(waking__about__sources__in=scope.all_messages) | Q(waking__about__message__in=scope.messages)
+    near = said.filter(learnt).exclude(waking__in=woken).distinct()
+    return [*said.filter(waking__in=woken), *(message for message in near if scope.tells(message.text))]
+
+
+# -- what was derived from a scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,25 +144,6 @@ class Dependents:
     def shown(self) -> frozenset[UUID]:
         """The ids of dependents that prompts may have contained."""
         return self.timers | self.states | self.pages
-
-
-def build_scope(
-    companion: Companion,
-    now: datetime,
-    messages: Collection[Message] = (),
-    sources: Collection[Message] = (),
-    memories: Collection[Memory] = (),
-) -> DeletionScope:
-    """Return the scope of deleting these messages and memories; `sources`, messages behind the memories, are kept."""
-    return DeletionScope(
-        companion_id=companion.pk,
-        now=now,
-        names=tuple(companion.names.values()),
-        messages=frozenset(message.pk for message in messages),
-        sources=frozenset(message.pk for message in sources),
-        memories=frozenset(memory.pk for memory in memories),
-        texts=(*(message.text for message in messages), *(memory.text for memory in memories)),
-    )
 
 
 def find_dependents(
@@ -85,10 +171,6 @@ def find_dependents(
     return replace(found, wrote=found.wrote | frozenset(written.values_list("session__waking", flat=True)))
 
 
-def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
-    return frozenset(rows.values_list("pk", flat=True))
-
-
 def find_timers(scope: DeletionScope) -> frozenset[UUID]:
     """Return the timers that were set in answer to the scope's messages or repeat their words.
 
@@ -109,6 +191,7 @@ def find_timers(scope: DeletionScope) -> frozenset[UUID]:
 
 
 def _find_timers_set_in(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UUID]:
+    """Return the timers that were set in these wakings."""
     return (
         _ids(Timer.everywhere.filter(companion=scope.companion_id, waking__in=wakings)) if wakings else NONE
     )
@@ -148,6 +231,12 @@ def _find_states(scope: DeletionScope, found: Dependents) -> frozenset[UUID]:
     return frozenset(gone)
 
 
+def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
+    """Return False if the state saw nothing of the scope but `sources`, at least one, and shares no word with it."""
+    seen = set(state.seen)
+    return bool(seen & scope.messages) or not seen & scope.sources or scope.tells(state.text)
+
+
 def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: Collection[str]) -> bool:
     """Return whether more than TOLD_AGAIN_SHARE of the words of some sentence are `carried` over and in none of the
     `own` texts of its state.
@@ -157,85 +246,11 @@ def _tells_again(text: str, carried: frozenset[str], scope: DeletionScope, own: 
     return any(len(words & new) > TOLD_AGAIN_SHARE * len(words) for words in sentences)
 
 
-def _comes_of(state: InnerState, scope: DeletionScope) -> bool:
-    """Return False if the state saw nothing of the scope but `sources`, at least one, and shares no word with it."""
-    seen = set(state.seen)
-    return bool(seen & scope.messages) or not seen & scope.sources or scope.tells(state.text)
-
-
 def _find_pages(scope: DeletionScope, wakings: Collection[UUID]) -> frozenset[UUID]:
+    """Return the memories that mirror the diary pages written in these wakings."""
     entries = DiaryEntry.objects.filter(companion=scope.companion_id, session__waking__in=wakings)
     return frozenset(entries.exclude(memory=None).values_list("memory", flat=True)) if wakings else NONE
 
 
-def find_scope(
-    companion: Companion,
-    now: datetime,
-    *,
-    messages: Collection[Message],
-    sources: Collection[Message],
-    memories: Collection[Memory],
-    hides: bool = False,
-) -> tuple[DeletionScope, list[Message]]:
-    """Return the scope of deleting or hiding these: with the reminders of them, and the memories of all these messages.
-
-    Return the reminders beside it. `hides` as in `deletion.remove`.
-    """
-    mirrors = find_mirrors(companion, messages)
-    known = [*memories, *([] if hides else mirrors)]
-    reminders = _find_reminders(companion, now, messages=messages, sources=sources, memories=known)
-    told = find_mirrors(companion, reminders) if reminders else []
-    all_memories = list({memory.pk: memory for memory in (*memories, *mirrors, *told)}.values())
-    return build_scope(companion, now, [*messages, *reminders], sources, all_memories), reminders
-
-
-def find_mirrors(companion: Companion, messages: Collection[Message]) -> list[Memory]:
-    """Return the messages' own memories."""
-    return list(Memory.everywhere.of(companion.pk).filter(message__in=messages).defer("entry"))
-
-
-def _find_reminders(
-    companion: Companion,
-    now: datetime,
-    *,
-    messages: Collection[Message],
-    sources: Collection[Message] = (),
-    memories: Collection[Memory],
-) -> list[Message]:
-    """Return the unprompted messages that resulted from these messages and memories, or from others returned here.
-
-    Those that resulted from the `sources`, or from memories learnt from the messages, are returned only if they share a
-    word with what is deleted.
-    """
-    found: dict[UUID, Message] = {}
-    while True:
-        mirrors = find_mirrors(companion, found.values())
-        scope = build_scope(companion, now, [*messages, *found.values()], sources, [*memories, *mirrors])
-        new = {message.pk: message for message in _find_said_for(scope) if message.pk not in found}
-        if not new:
-            return list(found.values())
-        found |= new
-
-
-def reminders_of(message: Message, now: datetime) -> list[Message]:
-    """Return the unprompted messages that deleting this message would delete, too."""
-    mirrors = find_mirrors(message.companion, [message])
-    return _find_reminders(message.companion, now, messages=[message], memories=mirrors)
-
-
-def _find_said_for(scope: DeletionScope) -> list[Message]:
-    """Return the messages said in wakings that resulted from the scope; if only by a learnt memory, those that share a
-    word with the scope.
-    """
-    timers, woken = find_timers(scope), NONE
-    while True:
-        mine = Waking.objects.filter(companion=scope.companion_id)
-        wider = _ids(mine.filter(Q(timer__in=timers) | Q(about__in=scope.memories)))
-        if wider == woken:
-            break
-        woken, timers = wider, timers | _find_timers_set_in(scope, wider)
-    said = Message.everywhere.filter(companion=scope.companion_id, waking__isnull=False)
-    said = said.exclude(pk__in=scope.all_messages)
-    learnt = Q(waking__about__sources__in=scope.all_messages) | Q(waking__about__message__in=scope.messages)
-    near = said.filter(learnt).exclude(waking__in=woken).distinct()
-    return [*said.filter(waking__in=woken), *(message for message in near if scope.tells(message.text))]
+def _ids(rows: QuerySet[Any]) -> frozenset[UUID]:
+    return frozenset(rows.values_list("pk", flat=True))

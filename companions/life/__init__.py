@@ -5,7 +5,8 @@ triggers     occasions to wake by itself
 wakings      one waking, from its claim to its end in speech or silence
 eligibility  whether it may wake, and whether it may write first now
 outreach     unread messages, and their delivery over other channels
-inner_state  how it feels and sees the present
+inner_state  how it feels and sees the present, and the mood of a session
+first_state  the first one, without a model
 reflection   revises the inner state every twelve turns
 log          what it did by itself and why, for its person
 leases       all rows that workers lease

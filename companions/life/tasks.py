@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 from django.utils import timezone
 
-from companions.life import clock, inner_state, outreach, reflection, triggers
+from companions.life import clock, first_state, outreach, reflection, triggers
 from companions.life.timers import timers
 from companions.life.wakings import waking
 from companions.models import Companion, Waking
@@ -101,7 +101,7 @@ def reflect_upon(companion_id: str) -> None:
 def reflect_waiting() -> None:
     """Sweep: enqueue the reflections that are due, and seed missing inner states."""
     now = timezone.now()
-    inner_state.seed_missing(now)
+    first_state.seed_missing(now)
     for companion_id in reflection.find_due_companions(now):
         reflect_upon.delay(str(companion_id))
 

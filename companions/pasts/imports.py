@@ -189,27 +189,41 @@ def _save(
     places |= find_existing(companion.pk, past.job_id, batch)
     new = [planned for planned in batch if planned.key not in places]
     sessions = _make_sessions(companion, past, plan, {planned.session for planned in new})
-    chosen = [planned for planned in new if planned.is_chosen]
-    others = [planned for planned in new if not planned.is_chosen]
-    forgotten = load_forgotten(companion.pk)
-    make = partial(_make_message, companion, past, plan, sessions, places, forgotten)
-    woven = [make(planned) for planned in sorted(chosen, key=lambda planned: planned.at)]
-    for earlier, later in pairwise(woven):
+    make = partial(_make_message, companion, past, plan, sessions, places, load_forgotten(companion.pk))
+    chosen = sorted((planned for planned in new if planned.is_chosen), key=lambda planned: planned.at)
+    _save_chosen(companion, [make(planned) for planned in chosen], now)
+    _save_others(
+        companion, [(make(planned), planned) for planned in new if not planned.is_chosen], places, now
+    )
+    return True
+
+
+def _save_chosen(companion: Companion, messages: Sequence[Message], now: datetime) -> None:
+    """Save the messages, each after the one before it, and weave them into the talk."""
+    for earlier, later in pairwise(messages):
         later.parent = earlier
-    _say(companion, woven, now)
-    weave_in(companion.conversation, woven)
-    beside_ids = [places[planned.beside] for planned in others if planned.beside]
+    _say(companion, messages, now)
+    weave_in(companion.conversation, messages)
+
+
+def _save_others(
+    companion: Companion,
+    others: Sequence[tuple[Message, PlannedMessage]],
+    places: Mapping[str, UUID],
+    now: datetime,
+) -> None:
+    """Save the messages of branches that are not chosen, asleep: each beside another message, or after the one that it
+    follows, which comes before it in `others` or is saved.
+    """
+    beside_ids = [places[planned.beside] for _, planned in others if planned.beside]
     beside = dict(Message.everywhere.filter(pk__in=beside_ids).values_list("pk", "parent_id"))
-    aside = []
-    for planned in others:  # in an order in which each comes after the message that it follows
-        message = make(planned)
-        message.is_asleep = message.is_learnt = True
+    for message, planned in others:
+        message.is_asleep = True
         place = places.get(planned.beside or "")
         message.parent_id = beside[place] if place in beside else places.get(planned.follows or "")
-        aside.append(message)
+    aside = [message for message, _ in others]
     _say(companion, aside, now)
     Memory.objects.of(companion.pk).filter(message__in=aside).update(is_asleep=True)
-    return True
 
 
 def _say(companion: Companion, messages: Sequence[Message], now: datetime) -> None:

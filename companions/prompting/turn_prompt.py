@@ -68,7 +68,7 @@ Your face shows it, and nobody reads the tag."""
 PLAYED = "maybe in a game or a story"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class PromptParts:
     """What a turn's prompt is made of, apart from the history.
 

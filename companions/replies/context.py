@@ -8,7 +8,7 @@ from uuid import UUID
 
 from accounts.limits.usage import Payer
 from companions import tools
-from companions.conversations.attached_texts import AttachedText, load_texts
+from companions.conversations.attached_texts import load_texts
 from companions.conversations.messages import Spoken, load_spoken
 from companions.life.inner_state import load_session_mood
 from companions.lore.rules.scan import Placed
@@ -21,11 +21,10 @@ from companions.prompting import budgets
 from companions.prompting.history import Line, align_window, choose_newest, without_unsent
 from companions.prompting.moment import Moment, load_moment
 from companions.prompting.persona import Persona
-from companions.prompting.pinned_context import NOTHING_PINNED, PinnedContext, load_pinned_context
+from companions.prompting.pinned_context import load_pinned_context
 from companions.prompting.turn_prompt import PromptParts, render_prompt
 from companions.replies.lifecycle import hold_reply
 from memory.language import pattern_of
-from memory.recall.origins import NOWHERE, Origins
 from memory.recall.recall import Found, LeftOut
 from providers.chat.adaptation import merge_roles
 from providers.chat_provider import ChatProvider
@@ -38,41 +37,34 @@ MIN_PAGE_TOKENS = 200  # of a document's page, but for the last one
 
 
 @dataclass(slots=True)
-class TurnContext:
+class TurnContext(PromptParts):
     """A reply that is being generated, with what its prompt is made from.
 
-    `recalled` are the memories found, with their `origins`; `excluded_ids` are memories that are not searched, since
-    the prompt shows them anyway. `shown_ids` are the ids of all that the prompt shows, verbatim or retold: messages in
-    full (`verbatim_ids`; those of `cut_ids` in part), messages told by the summary (`summarised_ids`), memories, threads
-    and timers.
+    `excluded_ids` are memories that are not searched, since the prompt shows them anyway. `shown_ids` are the ids of all
+    that the prompt shows, verbatim or retold: messages in full (`verbatim_ids`; those of `cut_ids` in part), messages
+    told by the summary (`summarised_ids`), memories, threads and timers.
     `provider` answers in all rounds, with this `sampling`. If it fails before it says anything, one of `stand_ins`
-    answers, each with another model. `mood` is between -1 and 1. `files` are the names of the message's attachments,
-    each with whether it is a picture; `texts` are those attached to it or to one of the last messages.
+    answers, each with another model. `mood` is between -1 and 1. Tools add to `recalled`.
     """
 
     reply: Reply
-    companion: Companion = field(init=False)
     message: Message = field(init=False)
+    persona: Persona = field(init=False)
+    moment: Moment = field(init=False)
+    tool_tokens: int = field(init=False)
+    recalled: list[Found] = field(default_factory=list)
+    companion: Companion = field(init=False)
     provider: ChatProvider = field(init=False)
     stand_ins: Sequence[ChatProvider] = ()
     sampling: Mapping[str, Any] = field(default_factory=dict)
     history: list[Spoken] = field(default_factory=list)
-    summary: str = ""
     summarised_ids: list[UUID] = field(default_factory=list)
-    recalled: list[Found] = field(default_factory=list)
-    origins: Origins = NOWHERE
     prompt: list[Line] = field(default_factory=list)
     shown_ids: set[UUID] = field(default_factory=set)
-    quote: Mapping[str, str] | None = None
-    persona: Persona = field(init=False)
-    pinned: PinnedContext = NOTHING_PINNED
-    moment: Moment = field(init=False)
     excluded_ids: set[UUID] = field(default_factory=set)
     cut_ids: set[UUID] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
     mood: float = 0.0
-    files: Sequence[tuple[str, bool]] = ()
-    texts: Sequence[AttachedText] = ()
     waking: None = None  # a turn is none; ToolContext names both
     call_id: None = None
 
@@ -100,24 +92,6 @@ class TurnContext:
         return next(names, "")
 
     @property
-    def parts(self) -> PromptParts:
-        """Return what the turn's prompt is made of, except the history."""
-        return PromptParts(
-            persona=self.persona,
-            message=self.message,
-            reply=self.reply,
-            pinned=self.pinned,
-            summary=self.summary,
-            moment=self.moment,
-            quote=self.quote,
-            files=self.files,
-            texts=self.texts,
-            recalled=self.recalled,
-            origins=self.origins,
-            tool_tokens=self.offered_tokens,
-        )
-
-    @property
     def verbatim_ids(self) -> list[UUID]:
         """Return the ids of the messages that the prompt shows verbatim or quotes."""
         quotes = filter(None, (self.quote, *(said.quoted for said in self.history)))
@@ -134,6 +108,7 @@ class TurnContext:
 
     @property
     def offered_tokens(self) -> int:
+        """Return how many tokens the tools take that are offered by now; the prompt left room for `tool_tokens`."""
         return tools.count_offered_tokens(self.message.session.tool_groups)
 
     @property
@@ -196,6 +171,7 @@ def load_talk(
 ) -> None:
     """Load the moment, the pinned context, and as much of the `visible` messages (newest first) as fits. Only reads."""
     companion, user_turns = turn.companion, sum(spoken.role == Message.Role.USER for spoken in visible)
+    turn.tool_tokens = turn.offered_tokens
     turn.moment = load_moment(companion, session, turn.message, visible, now)
     pinned = load_pinned_context(companion.pk)
     state = pinned.inner_state
@@ -214,7 +190,7 @@ def load_talk(
             seed=turn.reply.pk.int,
             has_examples=has_examples,
         )
-        turn.history = choose_history(session, visible, turn.parts.history_tokens, has_more=has_more)
+        turn.history = choose_history(session, visible, turn.history_tokens, has_more=has_more)
         if turn.history == [*visible[::-1]] or not companion.example_dialogue:
             break
     whole = {spoken.pk: spoken.text for spoken in visible}
@@ -240,7 +216,7 @@ def choose_history(
 def compose(turn: TurnContext) -> None:
     """Render the prompt from what was loaded and recalled."""
     # An unanswered message, or a card's note, may be followed by a message of the same role.
-    turn.prompt = merge_roles(render_prompt(turn.parts, turn.history))
+    turn.prompt = merge_roles(render_prompt(turn, turn.history))
     turn.shown_ids = {*turn.verbatim_ids, *(found.memory.pk for found in turn.recalled)}
     turn.shown_ids |= {*turn.summarised_ids, *turn.pinned.sources, *turn.moment.ids}
     turn.shown_ids |= load_shown_before(turn.history).union(*(attached.ids for attached in turn.texts))

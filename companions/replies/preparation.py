@@ -144,7 +144,7 @@ def find_memories(turn: TurnContext, cue: str, vector: CueVector | None, now: da
     if len(with_holding) > len(recalled):
         recalled = with_holding
         turn.origins = load_origins(companion.pk, [found.memory for found in (*recalled, *flashbacks)])
-    sent = turn.parts.render_system()
+    sent = turn.render_system()
     pinned = [text for text in turn.pinned.texts if quoted(text)[1:-1] in sent]  # those that fit
     whole_ids = {*turn.verbatim_ids} - turn.cut_ids
     recalled, repeated = drop_repetitions(recalled, turn.origins, whole_ids, pinned)

@@ -8,7 +8,7 @@ the calls: not even the recall is recorded.
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import uuid4
 
@@ -41,7 +41,7 @@ from memory.embedding import embed_cue
 from memory.models import Recall, Recalled
 from memory.recall.query import split_cue
 from memory.recall.recall import Found
-from providers.admission import note_pause, note_talks
+from providers.availability import note_pause, note_talks
 from providers.chat.adaptation import merge_roles
 from providers.chat.events import Piece, Retracted, Thought, Truncated, Usage
 from providers.chat.fallback import ProviderChosen, stream_with_fallback
@@ -107,12 +107,13 @@ def compose_trial(companion: Companion, text: str, now: datetime) -> tuple[list[
     talk = [*((said.role, said.text) for said in history), (Message.Role.USER, text)]
     turn = TurnContext(reply)
     turn.history, turn.pinned = history, load_pinned_context(companion.pk)
+    turn.tool_tokens = turn.offered_tokens
     turn.moment = Moment(load_times(companion, session, message, now, is_told=False))
     lore = find_lore(companion, message, talk, seed=seed)
     turn.persona = Persona(companion=companion, lore=lore.placed, now=turn.moment.times.now, seed=seed)
     find_memories(turn, text, embed_cue(text, companion.payer, companion.names, split_cue(text)), now)
-    parts = replace(turn.parts, tool_tokens=0)  # none are offered
-    return merge_roles(render_prompt(parts, history)), turn.recalled
+    turn.tool_tokens = 0  # none are offered
+    return merge_roles(render_prompt(turn, history)), turn.recalled
 
 
 async def stream_trial(trial: Trial, clock: Clock) -> AsyncGenerator[str | Felt | Retracted, None]:

@@ -62,7 +62,7 @@ from jobs.background import (
     run_in_background,
 )
 from jobs.lease import Clock
-from providers.admission import note_pause, note_talks
+from providers.availability import note_pause, note_talks
 from providers.chat_provider import ChatProvider
 from providers.selection import preferring
 

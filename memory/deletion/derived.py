@@ -1,6 +1,15 @@
-"""What was derived from deleted things: it is deleted too or loses that part; summaries are marked to be rewritten.
+"""What was derived from deleted things in memory's own tables: it is deleted too, or loses that part.
 
-The docstrings say "the scope" for what is deleted, corrected or concealed (`DeletionScope`).
+Memory      one that does not stand without the scope is deleted or concealed (`_widen`), another loses quotes and
+            sources (`_strip_evidence`)
+Slot        deleted (`_clear_core_memory`)
+Block       loses lines (`_clear_core_memory`)
+Revision    of self-concept or profile: a new one leaves sentences out (`drop_from_revisions`)
+DiaryEntry  deleted, or loses sentences and is marked to be rewritten (`_clear_diary`)
+Page        emptied when its gist is deleted (`delete_memories`)
+
+`companions.deletion` handles what was derived in a companion's life. The docstrings say "the scope" for what is deleted,
+corrected or concealed (`DeletionScope`).
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -55,14 +64,6 @@ def preview_derived(scope: DeletionScope) -> tuple[frozenset[UUID], list[str], l
     return wider.memories - scope.memories, [f"{slot.name}: {slot.text}" for slot in slots], lines
 
 
-def _widen_to_derived(scope: DeletionScope) -> DeletionScope:
-    """Return the scope extended by the memories that do not stand without it, or that restate what it told."""
-    direct = _learnt_from(scope, scope.messages | scope.corrected)
-    wider = _widen(scope, direct | _drawn_from(scope.memories), _stands)
-    siblings = _find_siblings(wider)
-    return _widen(wider.with_memories(siblings), _drawn_from(siblings), _stands)
-
-
 def conceal_derived(scope: DeletionScope) -> Derived:
     """Keep the scope and what was derived from it from models: make such memories private.
 
@@ -105,10 +106,29 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
     return frozenset(other.pk for other in drawn if scope.tells(other.text, left[other.pk]))
 
 
+def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
+    """Delete the memories. The page behind a gist stays, but without its text, so that no gist is written for it again.
+
+    Call it with the companion locked: otherwise an embedding that is stored meanwhile could make the deletion fail.
+    """
+    memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
+    Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
+    memories.delete()
+
+
 # -- memories
 
 
+def _widen_to_derived(scope: DeletionScope) -> DeletionScope:
+    """Return the scope extended by the memories that do not stand without it, or that restate what it told."""
+    direct = _learnt_from(scope, scope.messages | scope.corrected)
+    wider = _widen(scope, direct | _drawn_from(scope.memories), _stands)
+    siblings = _find_siblings(wider)
+    return _widen(wider.with_memories(siblings), _drawn_from(siblings), _stands)
+
+
 def _learnt_from(scope: DeletionScope, messages: Collection[UUID]) -> Q:
+    """Return the condition for the memories that were learnt from these messages."""
     sources = Memory.sources.through.objects.filter(
         message__companion=scope.companion_id, message__in=messages
     )
@@ -116,11 +136,13 @@ def _learnt_from(scope: DeletionScope, messages: Collection[UUID]) -> Q:
 
 
 def _drawn_from(memories: Collection[UUID]) -> Q:
+    """Return the condition for the memories that were drawn from these memories."""
     drawn = Memory.drawn_from.through.objects.filter(to_memory__in=list(memories))
     return Q(pk__in=drawn.values("from_memory"))
 
 
 def _load(companion_id: UUID, condition: Q, seen: Collection[UUID]) -> list[Memory]:
+    """Return the learnt memories that match the condition and are not among `seen`, with what is behind each."""
     learnt = Memory.everywhere.of(companion_id).learnt().exclude(pk__in=list(seen))
     messages: Any = Memory._meta.get_field("sources").related_model
     sources = Prefetch("sources", messages.everywhere.filter(companion=companion_id))
@@ -217,6 +239,7 @@ def _clear_core_memory(scope: DeletionScope) -> None:
 
 
 def _find_touched(rows: QuerySet[Row], scope: DeletionScope, restated: Restatements) -> list[Row]:
+    """Return the slots or blocks that come from the scope or restate it."""
     touched = []
     for row in rows.prefetch_related("sources"):
         sources = {message.pk for message in row.sources.all()}
@@ -232,10 +255,12 @@ def _find_touched(rows: QuerySet[Row], scope: DeletionScope, restated: Restateme
 
 
 def _texts_left(row: Slot | Block, scope: DeletionScope) -> list[str]:
+    """Return the texts of the messages behind the row that are not in the scope."""
     return [message.text for message in row.sources.all() if message.pk not in scope.all_messages]
 
 
 def _lines_left(block: Block, scope: DeletionScope, restated: Restatements) -> list[str]:
+    """Return the lines that the block keeps."""
     left = _texts_left(block, scope)
     lines = [line for line in block.text.splitlines() if not restated.stand_in_row(block, line, left)]
     if scope.all_messages.isdisjoint(message.pk for message in block.sources.all()):
@@ -299,14 +324,5 @@ def _clear_entry(entry: DiaryEntry, scope: DeletionScope, lost: frozenset[str]) 
 
 
 def _mirrors(entries: Sequence[DiaryEntry]) -> frozenset[UUID]:
+    """Return the ids of the memories that mirror these diary entries."""
     return frozenset(entry.memory_id for entry in entries if entry.memory_id)
-
-
-def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
-    """Delete the memories. The page behind a gist stays, but without its text, so that no gist is written for it again.
-
-    Call it with the companion locked: otherwise an embedding that is stored meanwhile could make the deletion fail.
-    """
-    memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
-    Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
-    memories.delete()

@@ -40,9 +40,9 @@ class Line:
         """
         text, on = folded(self.text), self.said_at
         written, told = read_dates(text, None)[0], read_dates(text, on)[0]
-        days = (on, *find_days_ahead(self.text, on.date()), *self._read_bare_days(text))
-        named = [f"@{day:%Y-%m-%d}" for day in days]
-        return frozenset({f"@{on:%m-%d}", f"@{on:%Y-%m}", *written, *told, *named})
+        days = (on.date(), *find_days_ahead(self.text, on.date()), *self._read_bare_days(text))
+        month = f"@{on.year:04}-{on.month:02}"
+        return frozenset({f"@{on:%m-%d}", month, *written, *told, *(f"@{day}" for day in days)})
 
     def _read_bare_days(self, text: str) -> Iterator[date]:
         """Yield the days that "on the 11th" may mean: in the month in which the line was said, and in the next."""

@@ -14,7 +14,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from config.celery import BEAT_KEY, WORKER_KEY
 from jobs.background import in_thread, one_per_loop
-from providers.admission import is_failing
+from providers.availability import is_failing
 from providers.http.clients import get_chat_client
 from providers.selection import get_provider
 

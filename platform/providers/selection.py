@@ -23,10 +23,12 @@ from django.db import connection, transaction
 from django.db.models import Min
 
 from database.queries import DATABASE_UNAVAILABLE
+from providers.chat.events import Messages
 from providers.chat_provider import OWN, ChatProvider, build_own_provider, build_provider, count_slots
 from providers.engine.rows import want_engines
 from providers.errors import ModelMissing
 from providers.models import OwnProvider, Provider
+from providers.tokens import estimate_messages
 
 log = structlog.get_logger(__name__)
 Capability = Provider.Capability
@@ -181,6 +183,20 @@ def find_fallbacks(
     model = provider.model if capability == Capability.CHAT else None
     in_force = find_providers(capability, model)
     return [other for other in in_force if other != provider] if provider in in_force else []
+
+
+def leave_out_small(
+    providers: Sequence[ChatProvider], messages: Messages, tools: Messages
+) -> list[ChatProvider]:
+    """Return the first provider, and the others whose context is as large or has room for the prompt and its answer.
+
+    A provider with less is left out since some servers cut a prompt silently.
+    """
+    if len(providers) < 2:
+        return list(providers)
+    first, *others = providers
+    needed = min(estimate_messages(messages, tools) + first.answer_tokens, first.context_tokens)
+    return [first, *(other for other in others if other.context_tokens >= needed)]
 
 
 def _limit_context(providers: Sequence[ChatProvider]) -> Sequence[ChatProvider]:

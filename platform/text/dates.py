@@ -21,6 +21,7 @@ LANGUAGES: list[dict[str, Any]] = [
 ]
 MONTHS: list[str] = [month for language in LANGUAGES for month in language.get("months", ())]
 WEEKDAYS: list[str] = [weekday for language in LANGUAGES for weekday in language.get("weekdays", ())]
+WEEKDAY_SIGNS: list[str] = [sign for language in LANGUAGES for sign in language.get("weekday_signs", ())]
 NUMERALS: dict[str, int] = {k: n for language in LANGUAGES for k, n in language.get("numerals", {}).items()}
 LENGTHS: dict[str, int] = {k: n for language in LANGUAGES for k, n in language.get("lengths", {}).items()}
 TELLS_PAST, TELLS_FUTURE = (
@@ -29,6 +30,7 @@ TELLS_PAST, TELLS_FUTURE = (
 )
 YEARS_BACK = 10  # to search for a day without a year
 MIN_YEAR = 1000  # terms write years with four digits
+TERM = regex.compile(r"@(?:(\d{4})-)?(\d\d)(?:-(\d\d))?")
 MAX_DAYS_AGO = 399
 MAX_DAYS_ON = 366
 NEAR = 60  # characters on either side of a day in which its month is searched for
@@ -84,25 +86,28 @@ def find_spans(text: str, when: datetime) -> list[tuple[date, date]]:
     return [span for term in dict.fromkeys(named) for span in _read_spans(term, today)]
 
 
+def split_term(term: str) -> tuple[int, int, int]:
+    """Return the year, month and day of a term; 0 for the year of `@05-02` and for the day of `@2023-05`."""
+    year, month, day = TERM.fullmatch(term).groups(default=0)  # type: ignore[union-attr]
+    return int(year), int(month), int(day)
+
+
 def _put_in_years(term: str, years: list[int], *, is_written: bool) -> list[str]:
     """Return the term of a month or day in each of the years, unless it has a year of its own."""
-    if len(term) == len("@05-02"):
-        return [f"@{year}-{term[1:]}" for year in years if term != "@02-29" or isleap(year)]
-    is_month = len(term) == len("@2023-05") and not is_written
-    return [f"@{year}-{term[-2:]}" for year in years] if is_month else [term]
+    its_year, month, day = split_term(term)
+    if not its_year:
+        return [f"@{year}-{term[1:]}" for year in years if (month, day) != (2, 29) or isleap(year)]
+    return [term] if day or is_written else [f"@{year}-{month:02}" for year in years]
 
 
 def _read_spans(term: str, today: date) -> Iterator[tuple[date, date]]:
-    numbers = [int(part) for part in term[1:].split("-")]
-    if len(numbers) == 3:
-        yield (day := date(*numbers)), day
-    elif len(term) == len("@2023-05"):
-        year, month = numbers
+    year, month, day = split_term(term)
+    if not day:
         yield date(year, month, 1), date(year, month, monthrange(year, month)[1])
-    else:  # a day without a year: that day in each of the last years
-        for year in range(today.year - YEARS_BACK, today.year + 1):
-            with suppress(ValueError):  # the 29th of February
-                yield (day := date(year, *numbers)), day
+        return
+    for its_year in [year] if year else range(today.year - YEARS_BACK, today.year + 1):
+        with suppress(ValueError):  # the 29th of February
+            yield (on := date(its_year, month, day)), on
 
 
 def find_days_ahead(text: str, said_on: date) -> list[date]:
@@ -164,11 +169,10 @@ def _has_two_readings(match: "regex.Match[str]") -> bool:
 
 def _days_of(terms: list[str], said_on: date, is_past: bool) -> Iterator[date]:
     for term in terms:
-        numbers = [int(part) for part in term[1:].split("-")]
-        if len(numbers) == 3:
-            yield date(*numbers)
-        elif len(term) == len("@05-02"):
-            month, day = numbers
+        year, month, day = split_term(term)
+        if year and day:
+            yield date(year, month, day)
+        elif day:
             there = in_year(month, day, said_on.year)
             last = there if there <= said_on else in_year(month, day, said_on.year - 1)
             is_last = is_past or said_on - last <= FEW_WEEKS
@@ -236,7 +240,7 @@ def _read_weekday_number(name: str) -> int:
 def _calendar_day(year: int | None, month: int, day: int) -> Iterator[str]:
     with suppress(ValueError):
         real = date(year or 2000, month, day)  # 2000 has a 29th of February
-        yield f"@{real:%Y-%m-%d}" if year else f"@{real:%m-%d}"
+        yield f"@{real}" if year else f"@{real:%m-%d}"
 
 
 def _read_day(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
@@ -261,13 +265,13 @@ def _read_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
 def _read_days_ago(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     days = read_number(match["days"])
     if today and days <= MAX_DAYS_AGO:
-        yield f"@{today - timedelta(days):%Y-%m-%d}"
+        yield f"@{today - timedelta(days)}"
 
 
 def _days_back(days: int) -> TermReader:
     def read(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
         if today:
-            yield f"@{today - timedelta(days):%Y-%m-%d}"
+            yield f"@{today - timedelta(days)}"
 
     return read
 
@@ -277,25 +281,26 @@ def _read_last_weekday(match: "regex.Match[str]", today: date | None) -> Iterato
     if today:
         days = (today.weekday() - _read_weekday_number(match["weekday"]) - 1) % 7 + 1
         if not match.groupdict().get("this") or (days := days % 7) <= today.weekday():
-            yield f"@{today - timedelta(days):%Y-%m-%d}"
+            yield f"@{today - timedelta(days)}"
 
 
 def _read_weekday_of_last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     """Yield that day of the week before today's, or of the one before that ("上上周五")."""
     if today:
         monday = today - timedelta(today.weekday() + (14 if match["more"] else 7))
-        yield f"@{monday + timedelta(_read_weekday_number(match['weekday'])):%Y-%m-%d}"
+        yield f"@{monday + timedelta(_read_weekday_number(match['weekday']))}"
 
 
 def _read_last_week(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     if today:
         monday = today - timedelta(today.weekday() + (14 if match.groupdict().get("more") else 7))
-        yield from (f"@{monday + timedelta(n):%Y-%m-%d}" for n in range(7))
+        yield from (f"@{monday + timedelta(n)}" for n in range(7))
 
 
 def _read_last_month(match: "regex.Match[str]", today: date | None) -> Iterator[str]:
     if today:
-        yield f"@{today.replace(day=1) - timedelta(1):%Y-%m}"
+        last = today.replace(day=1) - timedelta(1)
+        yield f"@{last.year:04}-{last.month:02}"
 
 
 # -- readers that turn a pattern's match into years

@@ -16,7 +16,7 @@ from companions.models import Closing, Companion
 from companions.sessions import closing, digests
 from companions.sessions.requests import close
 from jobs.background import in_thread
-from providers.admission import get_slot_keys
+from providers.availability import get_slot_keys
 from providers.chat.completion import complete
 from providers.errors import ProviderBusy
 from providers.selection import get_provider

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 
-from providers.admission import MAX_FAILURES
+from providers.availability import MAX_FAILURES
 from providers.embedding.minilm import MiniLM
 from providers.embedding.selection import get_embedder, get_embedders
 from providers.errors import ProviderBusy, ProviderRefused, ProviderUnavailable

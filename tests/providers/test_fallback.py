@@ -10,7 +10,7 @@ from aiohttp import web
 from pydantic import BaseModel
 
 from jobs.background import in_thread
-from providers.admission import note_error
+from providers.availability import note_error
 from providers.chat.completion import complete
 from providers.chat.events import Piece
 from providers.chat.fallback import ProviderChosen, stream_with_fallback

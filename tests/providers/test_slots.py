@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as kith
 from redis.asyncio import Redis
 
-from providers.admission import get_slot_keys, note_pause, note_talks, run_in_pause
+from providers.availability import get_slot_keys, note_pause, note_talks, run_in_pause
 from providers.chat.completion import complete
 from providers.chat_provider import OWN_SLOTS, ChatProvider, count_slots
 from providers.errors import ProviderBusy

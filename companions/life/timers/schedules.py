@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 
 from companions.errors import ScheduleError
 from companions.moments import FIRST_YEAR, LAST_YEAR
-from text.dates import read_number
+from text.dates import WEEKDAY_SIGNS, read_number
 
 MAX_CHARACTERS = 120
 MIN_INTERVAL = timedelta(minutes=10)
@@ -35,7 +35,7 @@ LENGTH = re.compile(
 WEEKDAYS = {name.casefold(): number for number, name in enumerate(day_name)} | {
     f"{week}{sign}": number
     for week in ("周", "星期")
-    for number, sign in zip((*range(7), 6), "一二三四五六日天", strict=True)
+    for number, sign in [*enumerate(WEEKDAY_SIGNS), (6, "天")]
 }
 DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2}
 DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *WEEKDAYS])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"

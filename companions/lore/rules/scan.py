@@ -86,18 +86,21 @@ class Scanner:
         self._messages = [
             Passage(text, message=index) for index, (_role, text) in enumerate(reversed(context.messages))
         ]
-        self._recursed: list[Passage] = []
-        self._haystacks: dict[tuple[int, tuple[str, ...], bool], Haystack] = {}
+        self._recursed: list[Passage] = []  # the contents of matched entries, which are searched as well
+        self._haystacks: dict[tuple[int, tuple[str, ...], bool], Haystack] = {}  # by what an entry looks at
         self._deepened: Counter[str] = Counter()  # by book, messages searched beyond its scan depth
+        # by the key of an entry, what has become of it
         self._matched: dict[str, Entry] = {}
-        self._reasons: dict[str, Reason] = {}
+        self._reasons: dict[str, Reason] = {}  # also of entries that matched and were left out
         self._losses: dict[str, Loss] = {}
         self._final: set[str] = set()  # keys of losses that no later search may change
 
     # -- the searches
 
     def search(self) -> None:
-        """Match all entries: against the talk, then the contents of matched entries, then deeper in the talk."""
+        """Match all entries: against the talk; then, as long as this brings anything new, those that read the contents of
+        matched entries, level after level; then deeper in the talk.
+        """
         levels = sorted({entry.recursion_level for entry in self._entries if entry.recursion_level})
         level = levels.pop(0) if levels else 0
         is_fed = self._match(
@@ -163,6 +166,7 @@ class Scanner:
         return self._take([entry for entry in called if entry.key not in lost])
 
     def _take(self, entries: Sequence[Entry]) -> bool:
+        """Note the entries as matched; return whether their contents add text to be searched."""
         room = MAX_RECURSED_CHARACTERS - sum(len(passage.text) for passage in self._recursed)
         before = len(self._recursed)
         for entry in entries:
@@ -175,6 +179,7 @@ class Scanner:
         return len(self._recursed) > before
 
     def _make_search(self, entry: Entry) -> Search:
+        """Return the search for the entry in what it looks at: messages, other texts, contents of matched entries."""
         depth = entry.scan_depth
         if depth is None:
             depth = entry.book.scan_depth + self._deepened[entry.book.id]

@@ -12,7 +12,7 @@ from memory.learning.rules.secrets import holds_secret, redacted
 from memory.learning.talk import Line, Talk
 from memory.recall.query import Names
 from memory.recall.traits import FIGURE, FIRST_PERSON, SMALL_TALK, STOP_WORDS, is_function_word, terms
-from text.dates import MONTHS, WEEKDAYS, in_year, read_dates
+from text.dates import MONTHS, WEEKDAY_SIGNS, WEEKDAYS, in_year, read_dates, split_term
 from text.strings import folded, has_words
 
 CAPITAL = regex.compile(r"\p{Lu}[\p{L}\p{M}]*(?:['’-]\p{Lu}[\p{L}\p{M}]*)*")
@@ -37,7 +37,7 @@ COUNTED = regex.compile("|".join(HAN_COUNTS))
 HAN_UNITS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 WEEKDAY_NAMES = [
     regex.compile(rf"\b{day}(?:\b|\w*day)|(?:周|週|星期|礼拜|禮拜){sign}")
-    for day, sign in zip(WEEKDAYS, words_of("weekday_signs"), strict=True)
+    for day, sign in zip(WEEKDAYS, WEEKDAY_SIGNS, strict=True)
 ]
 WEATHER, TOLD_ONLY = any_word_of("weather"), any_word_of("told_only")
 PROMISES, PROMISING = pattern_of("promises"), pattern_of("promising")
@@ -174,7 +174,7 @@ def is_grounded(text: str, lines: Sequence[Line], kept: str, names: Collection[s
     days, rest = read_dates(folded(text), None)
     said = set(read_dates(folded(kept), None)[0]).union(*(line.days for line in lines))
     words = folded(material)
-    years = {day[1:5] for day in said if len(day) > len("@05-02")}
+    years = {str(year) for year, _, _ in map(split_term, said) if year}
     return (
         all(_is_said(name, words) or _is_evident(name, words) for name in names_in(text))
         and numbers_in(rest)
@@ -188,18 +188,14 @@ def _follows_from_day(day: str, lines: Sequence[Line], material: str) -> bool:
     the days between it and the day on which they were said.
     """
     numbers, words = numbers_in(material), folded(material)
+    year, month, number = split_term(day)
     for line in lines:
-        if len(day) == len("@2023-05-02"):
-            on = date.fromisoformat(day[1:])
-        elif len(day) == len("@2023-05"):
-            on = date(int(day[1:5]), int(day[6:8]), 1)
-            names_month = regex.search(rf"\b{MONTHS[on.month - 1]}", words) or str(on.month) in numbers
-            if names_month and abs(on.year - line.said_at.year) <= 1:
+        if not number:
+            names_month = regex.search(rf"\b{MONTHS[month - 1]}", words) or str(month) in numbers
+            if names_month and abs(year - line.said_at.year) <= 1:
                 return True
             continue
-        else:
-            month, number = int(day[1:3]), int(day[4:6])
-            on = in_year(month, number, line.said_at.year)
+        on = in_year(month, number, year or line.said_at.year)
         apart = abs((on - line.said_at.date()).days)
         is_named = bool(WEEKDAY_NAMES[on.weekday()].search(words))
         is_counted = apart >= MIN_DAYS_COUNTED and INTERVAL.search(words) and str(apart) in numbers
@@ -230,7 +226,7 @@ def _count_out(text: str, lines: Sequence[Line], said: Collection[str]) -> set[s
         counts |= {str(line.said_at.year - n) for n in numbers if 1900 <= n <= line.said_at.year}
         before = numbers
     if INTERVAL.search(text):
-        days = [date.fromisoformat(day[1:]) for day in said if len(day) == len("@2023-05-02")][:MAX_NUMBERS]
+        days = [date(*parts) for parts in map(split_term, said) if all(parts)][:MAX_NUMBERS]
         spans = {abs((one - other).days) for one in days for other in days}
         counts |= {str(span) for span in spans} | {str(span // 7) for span in spans if span % 7 == 0}
     return counts
@@ -308,4 +304,5 @@ def _is_day_said(day: str, said: Collection[str], years: Collection[str]) -> boo
     """
     if any(other.startswith(day) or other.endswith(day[1:]) for other in said):
         return True
-    return f"@{day[6:]}" in said and day[1:5] in years
+    year, month, number = split_term(day)
+    return f"@{month:02}-{number:02}" in said and str(year) in years

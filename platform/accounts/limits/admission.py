@@ -30,17 +30,19 @@ SHARE_SECONDS = 60
 RENEWAL_SECONDS = 20
 REDIS_RETRY_SECONDS = 5.0  # before Redis is asked again after it failed
 TAKE = """
+local most, seconds, id = unpack(ARGV)
 local now = tonumber(redis.call('TIME')[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[3])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
+if redis.call('ZCARD', KEYS[1]) >= tonumber(most) then return 0 end
+redis.call('ZADD', KEYS[1], now + seconds, id)
+redis.call('EXPIRE', KEYS[1], seconds)
 return 1
 """
 RENEW = """
+local seconds, id = unpack(ARGV)
 local now = tonumber(redis.call('TIME')[1])
-redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[2])
-redis.call('EXPIRE', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[1], now + seconds, id)
+redis.call('EXPIRE', KEYS[1], seconds)
 """
 
 

@@ -10,14 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
-from providers.admission import (
-    MAX_WAIT_SECONDS,
-    choose,
-    leave_out_small,
-    note_answer,
-    note_error,
-    run_in_pause,
-)
+from providers.availability import MAX_WAIT_SECONDS, choose_next, note_answer, note_error, run_in_pause
 from providers.chat.events import Messages, Piece, Retracted, Thought, ToolCall, Truncated, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
@@ -30,7 +23,7 @@ from providers.errors import (
 )
 from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client, run_in_background
-from providers.selection import find_fallbacks
+from providers.selection import find_fallbacks, leave_out_small
 from providers.tokens import Metered, estimate_answer, estimate_messages, neutralise_messages, note
 from text.strings import storable
 
@@ -104,11 +97,8 @@ def metered_completion(
     error: ProviderError | None = None
     task = (form or {}).get("json_schema", {}).get("name", "")
     while True:
-        try:
-            provider = run_in_background(choose(left))
-        except ProviderBusy as busy:
-            raise error or busy from None
-        left, has_answered, completion = left[left.index(provider) + 1 :], False, Completion()
+        provider, left = run_in_background(choose_next(left, error))
+        has_answered, completion = False, Completion()
         chosen = (
             sampling.fill_in(provider.dry_multiplier, provider.answer_tokens)
             if sampling

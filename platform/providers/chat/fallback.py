@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from django.conf import settings
 
-from providers import admission
+from providers.availability import choose_next, is_failing, note_answer, note_error
 from providers.chat.events import Event, Messages, Piece, Thought, Usage
 from providers.chat.sampling import Sampling
 from providers.chat_provider import ChatProvider
-from providers.errors import ProviderBusy, ProviderError
+from providers.errors import ProviderError
 from providers.failures import may_another_server_answer
 from providers.http.clients import get_chat_client
+from providers.selection import leave_out_small
 from providers.tokens import estimate, estimate_messages
 
 # A provider that failed last is waited for this part of LLM_FIRST_PIECE_SECONDS, if there is another.
@@ -41,19 +42,15 @@ async def stream_with_fallback(
     last answer, as by hanging, has FAILING_PATIENCE of the usual time. Raise the last one's error, or LimitReached, or,
     without `passes_breakers`, ProviderBusy if the breakers of all are open.
     """
-    left = admission.leave_out_small(providers, messages, tools)
+    left = leave_out_small(providers, messages, tools)
     error: ProviderError | None = None
     while True:
-        try:
-            provider = await admission.choose(left, passes_breakers=passes_breakers and error is None)
-        except ProviderBusy as busy:
-            raise error or busy from None
-        left = left[left.index(provider) + 1 :]
+        provider, left = await choose_next(left, error, passes_breakers=passes_breakers)
         yield ProviderChosen(provider, error)
         error = None
         filled_in = sampling.fill_in(provider.dry_multiplier, provider.answer_tokens)
         first_piece_seconds = None
-        if left and await admission.is_failing(provider):
+        if left and await is_failing(provider):
             first_piece_seconds = settings.CHAT_TIMEOUTS["first_piece_seconds"] * FAILING_PATIENCE
         texts: list[str] = []
         usage: Usage | None = None
@@ -71,10 +68,10 @@ async def stream_with_fallback(
             return
         except ProviderError as failed:
             error = failed
-            await admission.note_error(provider, failed)
+            await note_error(provider, failed)
             if texts or not left or not may_another_server_answer(failed):
                 raise
         finally:
             if texts and error is None:  # also if the consumer stops early
                 usage = usage or Usage(estimate_messages(messages, tools), estimate("".join(texts)))
-                await admission.note_answer(provider, usage)
+                await note_answer(provider, usage)

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from json_repair import repair_json
 from pydantic import BaseModel, ValidationError
 
-from providers.admission import choose
+from providers.availability import choose
 from providers.chat.completion import metered_completion
 from providers.chat.events import Messages
 from providers.chat_provider import ChatProvider

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import TypeVar
 
-from providers.admission import choose, note_answer, note_error
+from providers.availability import choose_next, note_answer, note_error
 from providers.chat_provider import ChatProvider
 from providers.embedding.embedder import EmbeddingProfile, Floats
 from providers.embedding.remote import MAX_TOKENS, RemoteEmbedder
-from providers.errors import ProviderBusy, ProviderError
+from providers.errors import ProviderError
 from providers.failures import may_another_server_answer
 from providers.http.clients import run_in_background
 
@@ -50,11 +50,7 @@ class FallbackEmbedder:
         """
         left, error = self._providers, None
         while True:
-            try:
-                provider = run_in_background(choose(left))
-            except ProviderBusy as busy:
-                raise error or busy from None
-            left = left[left.index(provider) + 1 :]
+            provider, left = run_in_background(choose_next(left, error))
             try:
                 answer = work(self._embedders[provider])
             except ProviderError as failed:

@@ -21,7 +21,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldBooleanWidget
 
 from accounts.admin import DeletesEach, PlainLookups
 from jobs.background import release_connections
-from providers.admission import note_answer
+from providers.availability import note_answer
 from providers.chat_provider import ChatProvider, build_provider
 from providers.discovery.probe import Trial, try_provider
 from providers.embedding.fallback import EmbeddingTrial, try_embedding

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from companions.creation import create
-from companions.life import inner_state
+from companions.life import first_state, inner_state
 from companions.life.inner_state import CALM, Feeling
 from companions.models import Companion, InnerState, Waking
 from companions.models.inner_state import INNER_STATE_CHARACTERS
@@ -67,11 +67,11 @@ def test_companions_from_before_are_seeded_once(mira: Companion, alice: User) ->
     other = made(alice, name="Juno")
     InnerState.objects.filter(companion=mira).delete()
     assert inner_state.get_newest(mira.pk) is None
-    assert inner_state.seed_missing(NOW) == 1
-    assert inner_state.seed_missing(NOW) == 0
+    assert first_state.seed_missing(NOW) == 1
+    assert first_state.seed_missing(NOW) == 0
     begun = inner_state.get_newest(mira.pk)
     assert begun
-    assert inner_state.seed(mira, NOW) == begun
+    assert first_state.seed(mira, NOW) == begun
     assert InnerState.objects.filter(companion=other).count() == 1
 
 

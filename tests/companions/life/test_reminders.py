@@ -22,7 +22,7 @@ from integrations.push.channel import render_payload
 from memory.models import Memory, Thread
 from memory.store import keep_fact
 from memory.threads import open_thread
-from providers.admission import get_slot_keys
+from providers.availability import get_slot_keys
 from providers.selection import get_provider
 from tests.companions.life.waking import as_it_is, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults

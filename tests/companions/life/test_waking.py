@@ -15,7 +15,7 @@ from jobs.lease import MAX_ATTEMPTS
 from memory.models import DiaryEntry, Memory, Slot
 from memory.store import keep_fact
 from memory.threads import open_thread
-from providers import admission
+from providers import availability
 from providers.tokens import estimate
 from tests.companions.life.waking import as_it_is, calling, let_speak, ran, say, unprompted, woken
 from tests.fixtures import faults
@@ -397,7 +397,7 @@ def test_a_companion_deleted_meanwhile_says_nothing(
 def test_a_model_that_is_down_is_asked_again_and_the_operator_told_in_the_end(
     mira: Companion, rehearsal: RehearsalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "MAX_FAILURES", 100)  # hours lie between them
+    monkeypatch.setattr(availability, "MAX_FAILURES", 100)  # hours lie between them
     rehearsal.script({"error": {"status": 503}, "when": "<kith-waking>", "repeat": 100})
     waking, now = woken(mira, NOON, is_asked_for=False), NOON
     with capture_logs() as lines:

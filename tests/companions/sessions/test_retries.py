@@ -14,7 +14,7 @@ from companions.sessions.requests import close
 from jobs.lease import LEASE_TIME, MAX_ATTEMPTS
 from memory.models import DiaryEntry
 from memory.store import keep_fact
-from providers.admission import MAX_FAILURES, note_error
+from providers.availability import MAX_FAILURES, note_error
 from providers.errors import ProviderUnavailable
 from providers.selection import get_provider
 from tests.companions.sessions.conftest import GARDEN, MORNING, TEA, Talk, ask_to_close

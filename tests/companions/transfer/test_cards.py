@@ -17,7 +17,7 @@ from accounts.models import IdempotencyKey, User
 from cards.child import parse
 from cards.reader import read_card
 from companions.face.portraits import put_picture
-from companions.life import inner_state
+from companions.life import first_state
 from companions.lore import editing
 from companions.lore.editing import BOOKS_EACH
 from companions.lore.rules.books import read_book as read_entries
@@ -403,7 +403,7 @@ def test_it_feels_as_it_began_though_its_greetings_are_others_by_now(odessa: Com
     odessa.alternate_greetings = []
     odessa.save()
     odessa.inner_states.all().delete()
-    assert "You are late" in inner_state.seed(odessa, timezone.now()).text
+    assert "You are late" in first_state.seed(odessa, timezone.now()).text
 
 
 def test_all_that_is_always_read_is_counted(alice: User) -> None:

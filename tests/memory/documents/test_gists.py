@@ -22,7 +22,7 @@ from memory.embedding import embed_waiting
 from memory.models import Document, Embedding, Memory, Page
 from memory.recall.recall import recall
 from memory.store import correct
-from providers import admission
+from providers import availability
 from providers.tokens import estimate
 from tests.fixtures import faults
 from tests.memory.documents.conftest import NOON, Give, write_all
@@ -127,7 +127,7 @@ def test_a_refusal_and_the_words_of_the_request_are_no_gist(given: Give, rehears
 def test_it_waits_longer_after_each_failure_and_the_operator_hears_of_it(
     given: Give, rehearsal: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admission, "MAX_FAILURES", 100)  # hours lie between them
+    monkeypatch.setattr(availability, "MAX_FAILURES", 100)  # hours lie between them
     document, now = given(count=1), NOON
     for attempt in range(1, MAX_ATTEMPTS + 3):
         rehearsal.script({"task": "gists", "error": {"status": 503}})

@@ -22,11 +22,10 @@ from django.conf import settings
 from redis.exceptions import RedisError
 
 from jobs.background import get_redis
-from providers.chat.events import Messages, Usage
+from providers.chat.events import Usage
 from providers.chat_provider import ChatProvider
 from providers.errors import LimitReached, ModelMissing, ProviderBusy, ProviderError
 from providers.failures import may_another_server_answer
-from providers.tokens import estimate_messages
 
 MAX_FAILURES, WINDOW_SECONDS = 5, 300  # so many failures in a row within so many seconds open a breaker
 FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS = 10, 300
@@ -44,46 +43,49 @@ if read('minute') ~= math.floor(now / 60) then write('minute', math.floor(now / 
 if read('day') ~= math.floor(now / 86400) then write('day', math.floor(now / 86400), 'tokens', 0) end
 """
 ADMIT = f"""{STATE}
-local requests, tokens = tonumber(ARGV[1]), tonumber(ARGV[2])
-if requests > 0 and read('requests') >= requests or tokens > 0 and read('tokens') >= tokens then return 'limit' end
+local max_requests, max_tokens, trial_seconds, kept_seconds, looks = unpack(ARGV)
+max_requests, max_tokens = tonumber(max_requests), tonumber(max_tokens)
+if max_requests > 0 and read('requests') >= max_requests then return 'limit' end
+if max_tokens > 0 and read('tokens') >= max_tokens then return 'limit' end
 if read('open_until') > 0 then
     if now < math.max(read('open_until'), read('trial_until')) then return 'open' end
-    if ARGV[5] == '' then write('trial_until', now + ARGV[3]) end
+    if looks == '' then write('trial_until', now + trial_seconds) end
 end
-if ARGV[5] ~= '' then return '' end
+if looks ~= '' then return '' end
 redis.call('HINCRBY', KEYS[1], 'requests', 1)
-redis.call('EXPIRE', KEYS[1], ARGV[4])
+redis.call('EXPIRE', KEYS[1], kept_seconds)
 return ''
 """
 NOTE_ANSWER = f"""{STATE}
+local tokens, kept_seconds = unpack(ARGV)
 redis.call('HDEL', KEYS[1], 'failures', 'failed_since', 'open_until', 'pause', 'trial_until')
-redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[1])
-redis.call('EXPIRE', KEYS[1], ARGV[2])
+redis.call('HINCRBY', KEYS[1], 'tokens', tokens)
+redis.call('EXPIRE', KEYS[1], kept_seconds)
 """
 NOTE_FAILURE = f"""{STATE}
-redis.call('HINCRBY', KEYS[1], 'tokens', ARGV[6])
-redis.call('EXPIRE', KEYS[1], ARGV[5])
-if ARGV[7] == '' then return end
-if read('open_until') > now then return end
+local tokens, kept_seconds, counts, max_failures, window_seconds, first_pause, max_pause = unpack(ARGV)
+redis.call('HINCRBY', KEYS[1], 'tokens', tokens)
+redis.call('EXPIRE', KEYS[1], kept_seconds)
+if counts == '' or read('open_until') > now then return end
 local pause = 0
 if read('open_until') > 0 then
-    pause = math.min(read('pause') * 2, ARGV[4])
+    pause = math.min(read('pause') * 2, max_pause)
 else
-    if now - read('failed_since') > tonumber(ARGV[2]) then write('failed_since', now, 'failures', 0) end
-    if redis.call('HINCRBY', KEYS[1], 'failures', 1) >= tonumber(ARGV[1]) then pause = tonumber(ARGV[3]) end
+    if now - read('failed_since') > tonumber(window_seconds) then write('failed_since', now, 'failures', 0) end
+    if redis.call('HINCRBY', KEYS[1], 'failures', 1) >= tonumber(max_failures) then pause = tonumber(first_pause) end
 end
 if pause > 0 then write('pause', pause, 'open_until', now + pause, 'trial_until', 0) end
 """
 
 
-def get_admission_key(provider: ChatProvider) -> str:
+def get_state_key(provider: ChatProvider) -> str:
     """Return the Redis key of the provider's breaker and counts, which start anew if its address or model changes."""
     row = f"{provider.user_id or ''}:{provider.id or 'environment'}"
     return f"kith:provider:{row}:{provider.base_url} {provider.model}"
 
 
 async def _eval(provider: ChatProvider, script: str, *arguments: object) -> Any:
-    return await get_redis().eval(script, 1, get_admission_key(provider), *map(str, arguments))
+    return await get_redis().eval(script, 1, get_state_key(provider), *map(str, arguments))
 
 
 async def choose(
@@ -114,13 +116,27 @@ async def choose(
     raise ModelMissing("No active provider has the model")
 
 
+async def choose_next(
+    providers: Sequence[ChatProvider], error: ProviderError | None, *, passes_breakers: bool = False
+) -> tuple[ChatProvider, list[ChatProvider]]:
+    """Return the provider to ask now, as `choose` does, and those after it, to ask if it fails.
+
+    If none may be asked, raise `error`, with which the one before failed, if any.
+    """
+    try:
+        provider = await choose(providers, passes_breakers=passes_breakers and error is None)
+    except ProviderBusy as busy:
+        raise error or busy from None
+    return provider, list(providers[providers.index(provider) + 1 :])
+
+
 async def is_failing(provider: ChatProvider) -> bool:
     """Return whether the provider has failed since its last answer: in the last WINDOW_SECONDS, or so often in a row that
     its breaker opened. Thus a single failure, after which nobody asks, does not count for hours. False if Redis does not
     know.
     """
     with suppress(*UNAVAILABLE):
-        fields = await get_redis().hmget(get_admission_key(provider), "failed_since", "open_until")
+        fields = await get_redis().hmget(get_state_key(provider), "failed_since", "open_until")
         failed_since, open_until = (float(field or 0) for field in fields)
         return open_until > 0 or failed_since > time.time() - WINDOW_SECONDS
     return False
@@ -136,26 +152,10 @@ async def note_answer(provider: ChatProvider, usage: Usage | None = None) -> Non
 async def note_error(provider: ChatProvider, error: ProviderError) -> None:
     """Count the tokens that the failed call used, and the failure itself for the breaker if the server is to blame."""
     tokens = error.usage.prompt_tokens + error.usage.completion_tokens if error.usage else 0
-    pauses = FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS
     counts = "yes" if may_another_server_answer(error) else ""
+    breaker = MAX_FAILURES, WINDOW_SECONDS, FIRST_PAUSE_SECONDS, MAX_PAUSE_SECONDS
     with suppress(*UNAVAILABLE):
-        await _eval(
-            provider, NOTE_FAILURE, MAX_FAILURES, WINDOW_SECONDS, *pauses, KEPT_SECONDS, tokens, counts
-        )
-
-
-def leave_out_small(
-    providers: Sequence[ChatProvider], messages: Messages, tools: Messages
-) -> list[ChatProvider]:
-    """Return the first provider, and the others whose context is as large or has room for the prompt and its answer.
-
-    A provider with less is left out since some servers cut a prompt silently.
-    """
-    if len(providers) < 2:
-        return list(providers)
-    first, *others = providers
-    needed = min(estimate_messages(messages, tools) + first.answer_tokens, first.context_tokens)
-    return [first, *(other for other in others if other.context_tokens >= needed)]
+        await _eval(provider, NOTE_FAILURE, tokens, KEPT_SECONDS, counts, *breaker)
 
 
 # -- slots
@@ -168,21 +168,25 @@ MAX_WAIT_SECONDS = 3.0
 PRUNE = """
 local time = redis.call('TIME')
 local now = time[1] + time[2] / 1000000
+local talks, calls = unpack(KEYS)
 for _, key in ipairs(KEYS) do redis.call('ZREMRANGEBYSCORE', key, '-inf', now) end
 """
 NOTE_TALKS = f"""{PRUNE}
-for number = 2, #ARGV do redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[number]) end
-redis.call('EXPIRE', KEYS[1], math.ceil(ARGV[1]) + 1)
+local seconds = ARGV[1]
+for place = 2, #ARGV do redis.call('ZADD', talks, now + seconds, ARGV[place]) end
+redis.call('EXPIRE', talks, math.ceil(seconds) + 1)
 """
 TAKE = f"""{PRUNE}
-if redis.call('ZCARD', KEYS[1]) + redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[1]) then return 0 end
-redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
+local slots, seconds, id = unpack(ARGV)
+if redis.call('ZCARD', talks) + redis.call('ZCARD', calls) >= tonumber(slots) then return 0 end
+redis.call('ZADD', calls, now + seconds, id)
 return 1
 """
 # If talks and calls together hold more slots than there are, the call that renews next gives its slot up.
 RENEW = f"""{PRUNE}
-redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[3])
-if redis.call('ZCARD', KEYS[1]) + redis.call('ZRANK', KEYS[2], ARGV[3]) >= tonumber(ARGV[1]) then return 0 end
+local slots, seconds, id = unpack(ARGV)
+redis.call('ZADD', calls, now + seconds, id)
+if redis.call('ZCARD', talks) + redis.call('ZRANK', calls, id) >= tonumber(slots) then return 0 end
 return 1
 """
 

@@ -13,12 +13,12 @@ import pytest
 from redis.asyncio import Redis
 
 from jobs.sandbox import SOURCE_ROOT
-from providers.admission import (
+from providers.availability import (
     FIRST_PAUSE_SECONDS,
     MAX_FAILURES,
     MAX_PAUSE_SECONDS,
     choose,
-    get_admission_key,
+    get_state_key,
     is_failing,
     note_answer,
     note_error,
@@ -44,7 +44,7 @@ AWAY = ProviderUnavailable("Connection refused")
 @pytest.fixture(autouse=True)
 async def redis(settings: Any) -> AsyncIterator[Redis]:
     async with Redis.from_url(settings.REDIS_URL) as client:
-        await client.delete(get_admission_key(FIRST), get_admission_key(OTHER))
+        await client.delete(get_state_key(FIRST), get_state_key(OTHER))
         yield client
 
 
@@ -54,7 +54,7 @@ async def open_breaker(times: int = MAX_FAILURES) -> None:
 
 
 async def end_pause(redis: Redis) -> None:
-    await redis.hset(get_admission_key(FIRST), "open_until", time.time() - 1)
+    await redis.hset(get_state_key(FIRST), "open_until", time.time() - 1)
 
 
 async def test_a_breaker_opens_after_failures_in_a_row() -> None:
@@ -74,7 +74,7 @@ async def test_a_breaker_opens_after_failures_in_a_row() -> None:
 
 async def test_failures_long_apart_open_nothing(redis: Redis) -> None:
     await open_breaker(MAX_FAILURES - 1)
-    await redis.hset(get_admission_key(FIRST), "failed_since", time.time() - 3600)
+    await redis.hset(get_state_key(FIRST), "failed_since", time.time() - 3600)
     await open_breaker(1)
     assert await choose([FIRST, OTHER]) == FIRST
 
@@ -83,10 +83,10 @@ async def test_a_single_failure_is_not_told_for_hours_but_an_open_breaker_is(red
     assert not await is_failing(FIRST)
     await open_breaker(1)
     assert await is_failing(FIRST)
-    await redis.hset(get_admission_key(FIRST), "failed_since", time.time() - 3600)
+    await redis.hset(get_state_key(FIRST), "failed_since", time.time() - 3600)
     assert not await is_failing(FIRST)
     await open_breaker()
-    await redis.hset(get_admission_key(FIRST), "failed_since", time.time() - 3600)
+    await redis.hset(get_state_key(FIRST), "failed_since", time.time() - 3600)
     await end_pause(redis)
     assert await is_failing(FIRST)
     await note_answer(FIRST)
@@ -106,7 +106,7 @@ async def test_each_trial_that_fails_doubles_the_pause_up_to_a_bound(redis: Redi
     await open_breaker()
     pauses = []
     for _ in range(7):
-        pauses.append(float(await redis.hget(get_admission_key(FIRST), "pause")))
+        pauses.append(float(await redis.hget(get_state_key(FIRST), "pause")))
         await note_error(FIRST, AWAY)  # of a request that was under way: no trial
         await end_pause(redis)
         assert await choose([FIRST, OTHER]) == FIRST
@@ -160,9 +160,9 @@ OTHER_PROCESS = """
 import asyncio, sys
 import django
 django.setup()
-from providers.admission import choose
+from providers.availability import choose
 from providers.errors import ProviderBusy
-from tests.providers.test_admission import FIRST, OTHER, open_breaker
+from tests.providers.test_availability import FIRST, OTHER, open_breaker
 async def main():
     for deed in sys.stdin:
         if deed.startswith("fail"):
