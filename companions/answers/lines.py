@@ -208,9 +208,8 @@ class LineReader:
         self._is_first = True  # nothing but labels and emotions came yet
         self._has_own_label = False  # a line began with the companion's own name
         self._doubtful: list[Part] | None = None  # all parts since a line that may be the nameless user's
-        self._is_code = self._is_list = (
-            False  # the line belongs to a fence; the next may be a labelled item of a list
-        )
+        self._is_code = False  # the line belongs to a fence
+        self._is_list = False  # the next line may be a labelled item of a list
         # the line so far
         self._line = ""  # its beginning and its end
         self._is_line_start = True  # its own text has not begun
