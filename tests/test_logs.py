@@ -60,7 +60,7 @@ logged(
 )
 logged(lambda _: logging.getLogger("kith").exception("away"), OperationalError("connection refused\\n" + said))
 asyncio.run(forget())
-structlog.get_logger("kith").info("all well", reply_id="7")
+structlog.get_logger("kith").info("all well", reply_id="7", user_agent="x\\x9b2J\\u202e")
 """
 
 
@@ -83,6 +83,11 @@ def lines(written: str) -> list[dict[str, Any]]:
 def test_every_line_is_json_with_level_and_logger(written: str) -> None:
     assert {"event", "level", "logger", "timestamp"} <= set.intersection(*map(set, lines(written)))
     assert lines(written)[-1]["reply_id"] == "7"
+
+
+def test_no_line_steers_the_terminal_that_shows_it(written: str) -> None:
+    assert written.isascii()
+    assert lines(written)[-1]["user_agent"] == "x\x9b2J\u202e"
 
 
 def test_what_was_said_is_not_logged_with_what_was_raised(written: str) -> None:

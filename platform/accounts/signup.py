@@ -60,9 +60,17 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         return bool(settings.KITH_SIGNUP == "open")
 
     def clean_email(self, email: str) -> str:
-        """Return the cleaned address; raise ValidationError if it is longer than its column."""
-        field = User._meta.get_field("email")
-        if len(email) > (field.max_length or 0):
+        """Return the cleaned address; raise ValidationError if it is longer than its column, or no mail can have it.
+
+        A domain that a mail would write otherwise, such as one in full-width letters, is refused as well: otherwise
+        the limits on mails to one address could be passed by writing it in many ways.
+        """
+        field, domain = User._meta.get_field("email"), email.rpartition("@")[2].lower()
+        try:
+            is_written_so = domain.isascii() or domain.encode("idna").decode("idna") == domain
+        except UnicodeError:
+            is_written_so = False
+        if len(email) > (field.max_length or 0) or not is_written_so:
             raise forms.ValidationError(_("Enter a valid e-mail address."))
         return cast(str, super().clean_email(email))
 

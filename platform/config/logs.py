@@ -62,7 +62,7 @@ LOGGING: dict[str, Any] = {
     "formatters": {
         "json": {
             "()": structlog.stdlib.ProcessorFormatter,
-            "processor": structlog.processors.JSONRenderer(ensure_ascii=False),
+            "processor": structlog.processors.JSONRenderer(),
             "foreign_pre_chain": SHARED,
         }
     },

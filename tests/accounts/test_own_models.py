@@ -128,6 +128,7 @@ def test_half_of_a_surrogate_pair_is_shown_as_a_mark(at_home: Client, server: Re
         "https://[::ffff:10.0.0.1]/v1",
         "file:///etc/passwd",
         "https://169.254.169.254/v1",
+        "https://nowhere.invalid/v1",  # as for a name that only Kith's own network knows
     ],
 )
 def test_an_address_of_ours_is_refused_with_a_sentence(

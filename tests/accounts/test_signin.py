@@ -128,6 +128,18 @@ def test_nobody_fills_a_mailbox_with_reset_links(
     assert len(mail.outbox) == 5
 
 
+@pytest.mark.parametrize(
+    "domain", ["ｅxample.org", "exam\u00adple.org", "example.org\u202e", f"{'ä' * 60}.org"]
+)
+def test_no_mail_goes_to_a_domain_that_a_mail_would_write_otherwise(
+    visitor: Client, alice: User, domain: str
+) -> None:
+    response = submit(visitor, "/accounts/password/reset/", email=f"alice@{domain}")
+    assert response.context["form"].errors["email"] == ["Enter a valid e-mail address."]
+    assert not mail.outbox
+    assert submit(visitor, "/accounts/password/reset/", email="alice@exämple.org").status_code == 302
+
+
 def test_a_reset_for_an_unknown_address_offers_no_account_where_none_can_be_made(
     visitor: Client, settings: Settings, db: None
 ) -> None:

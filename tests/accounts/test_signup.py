@@ -134,6 +134,7 @@ def test_what_is_no_zone_is_utc(visitor: Client, zone: str) -> None:
         {"email": "nothing"},
         {"email": "ca\x00rol@example.org"},
         {"email": f"{'a' * 60}@{'b' * 60}.{'c' * 60}.{'d' * 60}.{'e' * 60}.org"},
+        {"email": "carol@ｅxample.org"},
         {"password1": ""},
         {"password1": "short"},
         {"password1": "carol@example.org"},

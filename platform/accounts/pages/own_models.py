@@ -60,17 +60,16 @@ class OwnProviderForm(forms.ModelForm):  # type: ignore[type-arg]
         self.fields["model"].widget.attrs["list"] = "listed-models"
 
     def clean_base_url(self) -> str:
-        """Return the address without a trailing slash; refuse it if its host does not resolve.
+        """Return the address without a trailing slash; refuse it unless its host resolves and is on the public Internet.
 
-        Also refuse a host that is not on the public Internet, unless OWN_PROVIDERS_ALLOWED names it.
+        Hosts that OWN_PROVIDERS_ALLOWED names may be elsewhere. One sentence for both, or anybody could ask which
+        names Kith's own network knows.
         """
         address: str = self.cleaned_data["base_url"].rstrip("/")
         release_connections()  # the name server of a stranger's host may be slow
         try:
             require_public(address, allowed=settings.OWN_PROVIDERS_ALLOWED)
         except OutboundError as error:
-            if error.code == "no_such_host":
-                raise forms.ValidationError(_("There is no server by this name.")) from error
             raise forms.ValidationError(Failure.FORBIDDEN.label) from error
         return address
 

@@ -238,8 +238,7 @@ async def _get_object(
                 if len(received) > max_bytes:
                     raise _no_model_server(url, "endless answer")
     except OutboundError as error:
-        sentence = _("There is no server by this name.") if error.code == "no_such_host" else FORBIDDEN
-        raise ListingError(error.code, sentence) from error
+        raise ListingError(error.code, FORBIDDEN) from error
     except httpx2.ConnectError as error:
         sentence = format_lazy(
             _("Nothing answers at {place}. Is the server running, and is the address right?"),
