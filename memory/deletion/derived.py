@@ -13,7 +13,7 @@ from django.db.models import Prefetch, Q, QuerySet
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.learning.revisions import add_revision, load_current
+from memory.learning.revisions import add_revision, load_current, load_holding
 from memory.models import Block, DiaryEntry, Memory, Page, Retraction, Revision, Slot
 from memory.models.core_memory import By
 
@@ -90,15 +90,21 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
     _clear_core_memory(scope)
     for about in Revision.About:
         before = load_current(scope.companion_id, about)
-        kept, is_told = [], about == Revision.About.SELF_CONCEPT
-        for sentence in before.sentences if before else ():
+        texts = {sentence["text"] for sentence in before.sentences} if before else set()
+        kept, is_changed, is_told = [], False, about == Revision.About.SELF_CONCEPT
+        # As they hold now: in a revision by the user, those of memories that were closed would count as true again.
+        for sentence in load_holding(before) if before else ():
+            if sentence["text"] not in texts:  # a memory's, which names itself as its first source
+                sentence["sources"] = sentence["sources"][1:]
             is_its_own = scope.sources.issuperset(UUID(str(id)) for id in sentence["sources"])
             if not is_its_own or not scope.is_behind(sentence):
                 kept.append(sentence)
-            elif not is_told:
+                continue
+            is_changed = True
+            if not is_told:
                 kept.append({**sentence, "text": memory.text})
                 is_told = True
-        if before:
+        if is_changed:
             add_revision(scope.companion_id, about, kept, Revision.By.USER, scope.now)
     drawn = _load(scope.companion_id, _drawn_from([memory.pk]), [memory.pk])
     left = {other.pk: [one.text for one in other.drawn_from.all() if one.pk != memory.pk] for other in drawn}
