@@ -28,6 +28,7 @@ from companions.archives.sections import JOURNAL, SECTIONS, Section
 from companions.archives.values import Places, complete, list_columns, parse_line, read_row
 from companions.errors import LimitError
 from companions.face.portraits import SEEDS
+from companions.life.timers.timers import move_timers
 from companions.models import Companion, Portrait, Reply
 from database.journal import replaying
 from database.queries import lift_statement_timeout
@@ -148,6 +149,7 @@ class _Restore:
         companion = Companion.objects.get(pk=self.companion_id)
         if not hasattr(companion, "portrait"):  # its face was derived from its id, which is another now
             Portrait.objects.create(companion=companion, seed=self.old_id.int % SEEDS)
+        move_timers(companion.pk, self.now)  # which the archive contains as they are due in another time zone
         self._check_room_left()
         nudge(companion.pk)
         return Restored(companion, self._list_remarks())

@@ -62,7 +62,7 @@ def reword(companion: Companion, message: Message, text: str, now: datetime) -> 
     erase_from_journal(scope, withdrawn.ids)
     scrub(companion.pk, {message.pk, *(memory.pk for memory in mirrors), *withdrawn.ids}, now)
     Recall.objects.filter(companion=companion, reply__message=message).update(cue="")
-    delete_memories(companion.pk, withdrawn.gone)
+    delete_memories(companion.pk, withdrawn.gone, unsaid=scope)
     delete_empty_pages(companion)
 
 

@@ -145,7 +145,7 @@ def remove(
         Reply.objects.filter(companion=companion, message__in=ids).delete()
     erase_from_journal(scope, touched, keeps_other_branches=keeps_other_branches)
     scrub(companion.pk, touched, now, continued)
-    delete_memories(companion.pk, {*scope.memories, *withdrawn.gone})
+    delete_memories(companion.pk, {*scope.memories, *withdrawn.gone}, unsaid=None if hides else scope)
     delete_empty_pages(companion)
     note_deletions("memory", [memory.pk for memory in memories])
     if hides:

@@ -28,6 +28,7 @@ from memory.models import Recall
 PROMPTS_AT_ONCE = 50  # of some 30 kB each
 WORDS = ["text", "quotes", "sentences", "title", "summary", "scratch", "note", "name", "description"]
 _HOLDS_WORDS = ~Q(kind=JournalEntry.Kind.UPDATE) | Q(before__has_any_keys=WORDS)
+REFERENCES = ["replaced_by_id", "settled_by_id", "parent_id"]  # to rows whose deletion sets them to null
 LINKS = {  # link table: its column that names a row of another table, and that table
     "memory_block_sources": ("block_id", "memory_block"),
     "memory_slot_sources": ("slot_id", "memory_slot"),
@@ -49,7 +50,7 @@ def erase_from_journal(
     scope: DeletionScope, ids: Collection[UUID], *, keeps_other_branches: bool = False
 ) -> None:
     """Delete the journal entries that could restore, on any branch, rows that name one of the ids or share a word with
-    the scope.
+    the scope. From other changes, only references to the ids are removed.
 
     When much is deleted at once, almost every row shares a word with it. With `keeps_other_branches`, only words
     count that no remaining memory contains, so that entries which come from elsewhere are kept.
@@ -68,6 +69,14 @@ def erase_from_journal(
         linked = [row for other, row in rows if other == table]
         gone += entries.filter(table=table, row__in=linked).values_list("pk", flat=True)
     JournalEntry.objects.filter(pk__in=gone).delete()
+    naming = []
+    for entry in entries.filter(before__has_any_keys=REFERENCES, kind=JournalEntry.Kind.UPDATE).iterator():
+        sides = [side for side in (entry.before, entry.after) if side]
+        if found := [(side, key) for side in sides for key in REFERENCES if side.get(key) in named]:
+            for side, key in found:
+                side[key] = None
+            naming.append(entry)
+    JournalEntry.objects.bulk_update(naming, ["before", "after"], batch_size=500)
 
 
 def _find_telling(scope: DeletionScope, ids: Collection[UUID]) -> Callable[[str], bool]:

@@ -22,8 +22,8 @@ from django.db.models import Prefetch, Q, QuerySet
 from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
-from memory.learning.revisions import add_revision, load_current
-from memory.models import Block, DiaryEntry, Memory, Page, Revision, Slot
+from memory.learning.revisions import add_revision, load_current, load_holding
+from memory.models import Block, DiaryEntry, Memory, Page, Retraction, Revision, Slot
 from memory.models.core_memory import By
 
 Row = TypeVar("Row", Slot, Block)
@@ -91,29 +91,66 @@ def remove_corrected(scope: DeletionScope, memory: Memory) -> frozenset[UUID]:
     _clear_core_memory(scope)
     for about in Revision.About:
         before = load_current(scope.companion_id, about)
-        kept, is_told = [], about == Revision.About.SELF_CONCEPT
-        for sentence in before.sentences if before else ():
+        texts = {sentence["text"] for sentence in before.sentences} if before else set()
+        kept, is_changed, is_told = [], False, about == Revision.About.SELF_CONCEPT
+        # As they hold now: in a revision by the user, those of memories that were closed would count as true again.
+        for sentence in load_holding(before) if before else ():
+            if sentence["text"] not in texts:  # a memory's, which names itself as its first source
+                sentence["sources"] = sentence["sources"][1:]
             is_its_own = scope.sources.issuperset(UUID(str(id)) for id in sentence["sources"])
             if not is_its_own or not scope.is_behind(sentence):
                 kept.append(sentence)
-            elif not is_told:
+                continue
+            is_changed = True
+            if not is_told:
                 kept.append({**sentence, "text": memory.text})
                 is_told = True
-        if before:
+        if is_changed:
             add_revision(scope.companion_id, about, kept, Revision.By.USER, scope.now)
     drawn = _load(scope.companion_id, _drawn_from([memory.pk]), [memory.pk])
     left = {other.pk: [one.text for one in other.drawn_from.all() if one.pk != memory.pk] for other in drawn}
     return frozenset(other.pk for other in drawn if scope.tells(other.text, left[other.pk]))
 
 
-def delete_memories(companion_id: UUID, ids: Collection[UUID]) -> None:
+def delete_memories(companion_id: UUID, ids: Collection[UUID], unsaid: DeletionScope | None = None) -> None:
     """Delete the memories. The page behind a gist stays, but without its text, so that no gist is written for it again.
 
-    Call it with the companion locked: otherwise an embedding that is stored meanwhile could make the deletion fail.
+    What they replaced counts as replaced by what has replaced them. If nothing has, and the messages of `unsaid` count
+    as never said, it holds again; and so does what these have denied. Call it with the companion locked: otherwise an
+    embedding that is stored meanwhile could make the deletion fail.
     """
-    memories = Memory.everywhere.of(companion_id).filter(pk__in=ids)
+    _pass_on(companion_id, ids, reopens=unsaid is not None)
+    if unsaid:
+        _reopen_denied(unsaid)
     Page.objects.filter(companion_id=companion_id, memory__in=ids).update(text="", gist="", call=None)
-    memories.delete()
+    Memory.everywhere.of(companion_id).filter(pk__in=ids).delete()
+
+
+def _pass_on(companion_id: UUID, ids: Collection[UUID], *, reopens: bool) -> None:
+    """Link what these memories replaced to what has replaced them; reopen it if nothing has and `reopens`."""
+    mine = Memory.everywhere.of(companion_id)
+    replaced = list(mine.filter(replaced_by__in=ids).exclude(pk__in=ids).defer("entry"))
+    rows = mine.filter(pk__in=ids).values_list("pk", "replaced_by", "closed_at") if replaced else ()
+    after = {pk: (replaced_by, closed_at) for pk, replaced_by, closed_at in rows}
+    for memory in replaced:
+        closed_at, seen = None, set[UUID | None]()
+        while memory.replaced_by_id in after.keys() - seen:  # a forged archive may contain a circle
+            seen.add(memory.replaced_by_id)
+            memory.replaced_by_id, closed_at = after[memory.replaced_by_id]
+        if reopens and not memory.replaced_by_id and not closed_at:
+            memory.closed_at = None
+    mine.bulk_update(replaced, ["replaced_by", "closed_at"], batch_size=500)
+    reopened = [memory for memory in replaced if not memory.closed_at]
+    Retraction.objects.filter(companion_id=companion_id, memory__in=reopened).delete()
+
+
+def _reopen_denied(unsaid: DeletionScope) -> None:
+    """Reopen the memories of which one of these messages alone said that they do not hold any more."""
+    mine = Memory.everywhere.of(unsaid.companion_id)
+    said_at = mine.filter(message__in=unsaid.all_messages).values("happened_at")
+    denied = mine.learnt().filter(replaced_by=None, closed_at__in=said_at).exclude(pk__in=unsaid.memories)
+    reopened = [memory.pk for memory in denied.defer("entry") if unsaid.tells(memory.text)]
+    mine.filter(pk__in=reopened).update(closed_at=None)
 
 
 # -- memories

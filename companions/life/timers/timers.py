@@ -263,13 +263,14 @@ def follow_saved_user(
 
 
 def follow_time_zone(person: User, now: datetime) -> int:
-    """Move the due times of the person's timers to their current time zone; return how many have changed."""
+    """Move the timers of the person's companions to their current time zone; return how many have changed."""
     ids = Companion.objects.owned_by(person).values_list("pk", flat=True)
-    return sum(_follow_time_zone(companion_id, now) for companion_id in ids)
+    return sum(move_timers(companion_id, now) for companion_id in ids)
 
 
 @transaction.atomic
-def _follow_time_zone(companion_id: UUID, now: datetime) -> int:
+def move_timers(companion_id: UUID, now: datetime) -> int:
+    """Move the due times of the companion's timers to its person's time zone; return how many have changed."""
     companion = hold(companion_id)
     if companion is None:
         return 0

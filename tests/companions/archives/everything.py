@@ -121,6 +121,7 @@ def live_fully(user: User, now: datetime = NOON) -> Companion:
     talk(companion, "cocoa, again", later(), say_anew(Message.objects.get(text="cocoa")))
     choose(Branch.objects.get(head__text="About coffee"), later())
     furnish(companion, asked, first, other, now)
+    timers.move_timers(companion.pk, now)  # those that everybody has are due as of today
     return companion
 
 

@@ -17,7 +17,8 @@ from pytest_django import DjangoAssertNumQueries
 from accounts.models import User
 from companions.archives import uploads
 from companions.archives.limits import measure_bytes
-from companions.models import ArchiveUpload, Companion, Message, Reply
+from companions.life.timers.timers import set_timer
+from companions.models import ArchiveUpload, Companion, Message, Reply, Timer
 from companions.replies.lifecycle import start
 from config.http.asgi_layers import BodyLimit
 from files.models import StoredFile
@@ -77,6 +78,8 @@ def contents() -> set[Path]:
 def test_a_restore_that_dies_at_its_last_moment_is_run_again_and_makes_one_companion(
     alice: User, bob: User
 ) -> None:
+    bob.time_zone = alice.time_zone  # or timers would move
+    bob.save()
     companion = live_fully(alice)
     before, stored = read_rows(companion.pk), contents()
     upload = bring(bob, pack(companion))
@@ -127,6 +130,17 @@ def test_an_answer_under_way_comes_back_as_interrupted(bob: User, small: Compani
         "done",
         "interrupted",
     ]
+
+
+def test_timers_are_due_at_their_time_of_day_where_they_are_restored(bob: User, small: Companion) -> None:
+    """Alice lives in Berlin, Bob in Shanghai; a length of time stays as long as it was."""
+    schedules = ("cron:0 8 * * *", "once:2026-12-24 18:00", "2h")
+    for schedule in schedules:
+        set_timer(small, schedule, "Tea.", by=Timer.By.USER, now=NOON, is_asked_for=True)
+    there = Timer.objects.filter(companion=unpack(bob, pack(small)), note="Tea.")
+    due = {timer.schedule: timer.due_at.astimezone(bob.zone) for timer in there if timer.due_at}
+    assert [f"{due[schedule]:%m-%d %H:%M}" for schedule in schedules[:2]] == ["03-11 08:00", "12-24 18:00"]
+    assert due["2h"] == NOON + timedelta(hours=2)
 
 
 def test_nobodys_storage_is_taken_by_others(

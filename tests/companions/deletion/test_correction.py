@@ -12,11 +12,22 @@ from companions.conversations.editing import correct_memory, correct_message
 from companions.errors import ReplyStateError, TextError
 from companions.models import Branch, Companion, Message, Prompt, Reply, Session
 from memory.core_memory import append_to_block, set_slot, write_block
-from memory.learning.revisions import load_current
+from memory.learning.revisions import load_current, load_holding
 from memory.models import Block, DiaryEntry, Embedding, Memory, Revision, Slot
 from memory.models.core_memory import By
-from memory.store import keep_fact
-from tests.companions.deletion.conftest import MARKER, NOW, SECRET, TEA, diary, insight, learnt, profile, told
+from memory.store import keep_fact, retract
+from tests.companions.deletion.conftest import (
+    MARKER,
+    NOW,
+    RAIN,
+    SECRET,
+    TEA,
+    diary,
+    insight,
+    learnt,
+    profile,
+    told,
+)
 from tests.companions.everywhere import tables_with
 from tests.companions.talking import say
 from tests.fixtures.embedding import embed_all
@@ -146,6 +157,24 @@ def test_a_memory_that_says_more_changes_nothing_else(mira: Companion, said: lis
     revision = profile(mira, told(f"A locker, {MARKER}.", said[0]))
     correct_memory(fact, f"Alice opens her locker with {MARKER} and a key.", NOW)
     assert load_current(mira.pk, Revision.About.USER_PROFILE) == revision
+
+
+def test_a_correction_leaves_closed_what_has_been_replaced(mira: Companion, said: list[Message]) -> None:
+    """The profile that it writes is the person's, and what they write stays: they wrote nothing of where Ana lives."""
+    fact = learnt(mira, CAT, [(said[0], "locker")])
+    first = learnt(mira, "Ana lives in Berlin.", [(said[2], TEA)])
+    profile(mira, told(CAT, said[0]), told(first.text, said[2]))
+    second = learnt(mira, "Ana lives in Kiel.", [(said[4], RAIN)])
+    retract(first, said[4].said_at, replaced_by=second)
+    for text in (DOG, CAT, DOG):
+        correct_memory(fact, text, NOW + HOUR)
+        revision = load_current(mira.pk, Revision.About.USER_PROFILE)
+        assert revision
+        assert [sentence["text"] for sentence in load_holding(revision)] == [text, second.text]
+    correct_memory(second, "Ana lives in Rome.", NOW + HOUR)
+    revision = load_current(mira.pk, Revision.About.USER_PROFILE)
+    assert revision
+    assert revision.text.splitlines() == [DOG, "Ana lives in Rome."]
 
 
 CAT, DOG = "Ana has a cat called Tom.", "Ana has a dog called Tom."

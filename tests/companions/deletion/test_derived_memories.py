@@ -82,7 +82,7 @@ def test_what_tells_of_the_deleted_goes_and_what_else_was_said_stays_known(
     assert not Memory.objects.filter(kind="preference").exists()
     assert Memory.objects.filter(message=said[2], text=TEA).exists()
     old.refresh_from_db()
-    assert (old.closed_at, old.replaced_by) == (NOW, None)
+    assert (old.closed_at, old.replaced_by) == (None, None)
 
 
 def test_an_insight_stays_that_other_memories_bear_and_goes_where_it_tells_of_one_that_goes(
