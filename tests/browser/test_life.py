@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -59,6 +59,24 @@ def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
     expect(person.last_answer).to_contain_text("stretch")
     person.visit("/companions/")
     expect(page.locator(".person .unread:visible")).to_have_count(0)
+
+
+def test_it_comes_into_a_talk_that_was_open_for_long(person: Person, live: Live) -> None:
+    sockets = list[WebSocketRoute]()
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    person.page.route_web_socket(re.compile("/ws/companions/"), pass_on)
+    person.make_companion()
+    ask_for(person, 3)
+    expect(person.answers).to_have_count(2)
+    expect(person.open_replies).to_have_count(0)
+    sockets[-1].close(code=4408)  # as after an hour without a word
+    with live.working(LIVING):
+        expect(person.answers).to_have_count(3, timeout=DUE_MS)
+    expect(person.last_answer).to_contain_text("stretch")
 
 
 @pytest.mark.usefixtures("living")

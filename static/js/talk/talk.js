@@ -163,6 +163,9 @@ connection.addEventListener("down", ({ detail: reason }) => {
   else say();
 });
 
+// A socket that was closed because nothing was sent for long is opened anew for what the companion writes unasked.
+document.body.addEventListener("outreach", () => connection.open());
+
 // The line is checked while an answer is to come, and when the page is looked at again, until anything comes.
 let isLookedAtAgain = false;
 let isLeft = false; // and nothing has come since
