@@ -152,6 +152,25 @@ def test_without_the_model_the_page_says_so_and_a_retry_works(person: Person, li
     expect(trouble).to_have_count(0)
 
 
+def test_a_retry_that_leads_nowhere_can_be_asked_for_again(person: Person, live: Live) -> None:
+    person.make_companion()
+    page = person.page
+    live.rehearsal.script({"error": {"status": 503, "message": "overloaded"}}, {"answer": "Here again."})
+    person.write("Are you there?")
+    retry = page.locator(".trouble-failed").get_by_role("button", name="Try again")
+    expect(retry).to_be_visible()
+    page.route("**/retry/", lambda route: None, times=1)
+    # Nobody waits for half a minute here.
+    page.evaluate(
+        "window.inTime = AbortSignal.timeout; AbortSignal.timeout = () => inTime.call(AbortSignal, 100)"
+    )
+    retry.click()
+    expect(page.locator("#connection")).to_have_text("That did not work. Try again in a moment.")
+    page.evaluate("AbortSignal.timeout = inTime")
+    retry.click()
+    person.hears("Here again.")
+
+
 def test_two_messages_are_answered_in_their_order(person: Person, live: Live) -> None:
     person.make_companion(greeting="")
     live.rehearsal.script(
