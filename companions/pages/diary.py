@@ -30,14 +30,15 @@ MESSAGES_PER_PAGE = 50
 def diary(request: SignedInRequest, companion_id: UUID) -> HttpResponse:
     """Show a page of entries, newest first, and above them the progress of the open session's closing."""
     companion = get_companion(request.user, companion_id)
+    # Before the entries: of a closing that ends meanwhile, the page shows the entry or waits for it.
+    ending = None if request.htmx else load_ending(companion)
     entries, following = list_page(
         [(DiaryEntry.objects.filter(companion=companion), "started_at")], request.GET.get("cursor"), PAGE_SIZE
     )
     context = {"companion": companion, "entries": entries, "following": following}
     if request.htmx:
         return render(request, "diary/_entries.html", context)
-    context |= {"ending": load_ending(companion), "steps": STEPS}
-    return render(request, "diary/diary.html", context)
+    return render(request, "diary/diary.html", context | {"ending": ending, "steps": STEPS})
 
 
 @page_view

@@ -62,8 +62,10 @@ def load_ending(companion: Companion) -> Ending:
     """Return the state of closing the open session. Runs at most two queries."""
     by_user = Message.objects.filter(session=OuterRef("pk"), role=Message.Role.USER)
     mine = Session.objects.filter(companion=companion, ended_at=None)
+    # First, and only of an open session: one that ends meanwhile is not shown as open and done at once.
+    closing = Closing.objects.filter(session__in=mine).order_by("-asked_at").first()
     session = mine.annotate(is_spoken=Exists(by_user)).first()
     if session is None:
         return Ending(None, is_spoken=False, closing=None)
-    closing = Closing.objects.filter(session=session).order_by("-asked_at").first()
-    return Ending(session, session.is_spoken, closing)  # type: ignore[attr-defined]
+    is_its = closing is not None and closing.session_id == session.pk
+    return Ending(session, session.is_spoken, closing if is_its else None)  # type: ignore[attr-defined]

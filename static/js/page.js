@@ -155,13 +155,15 @@ document.body.addEventListener("memory-gone", ({ detail }) => {
   announce(document.getElementById("announcer").dataset.deleted);
 });
 
-// A whole page in response to an htmx request: of an error, its words are shown here, and what was written stays; any
-// other means that the session has ended.
+// A whole page in response to an htmx request: one that a part of this page asks for to find itself in it is taken; of an
+// error, its words are shown here, and what was written stays; any other means that the session has ended.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const { xhr } = event.detail;
+  const { xhr, target } = event.detail;
   if (!/^\s*<!doctype/i.test(xhr.responseText)) return;
+  if (xhr.status < 400 && target.hasAttribute("hx-select") && new URL(xhr.responseURL).pathname === location.pathname) return;
   event.detail.shouldSwap = false;
   if (xhr.status < 400) return leave(xhr.responseURL);
+  if (xhr.status === 404 && /^every /.test(target.getAttribute("hx-trigger"))) return location.reload(); // what the page waits for is gone
   const page = new DOMParser().parseFromString(xhr.responseText, "text/html");
   return announce([...page.querySelectorAll("main h1, main p")].map((part) => part.textContent).join(" "), true);
 });

@@ -23,7 +23,8 @@ export const headers = () => JSON.parse(document.body.getAttribute("hx-headers")
 
 export function post(url, fields = {}) {
   const body = new URLSearchParams(fields);
-  return fetch(url, { method: "POST", headers: headers(), body, credentials: "same-origin", keepalive: true }); // also as one leaves
+  const signal = AbortSignal.timeout(PATIENCE_MS);
+  return fetch(url, { method: "POST", headers: headers(), body, credentials: "same-origin", signal, keepalive: true }); // also as one leaves
 }
 
 // Post a form of any size; the request can be aborted by the signal.

@@ -39,8 +39,10 @@ def test_a_companion_leaves_and_moves_in_again(person: Person, page: Page, live:
     expect(page.get_by_text("It holds 3 messages.")).to_be_visible()
     page.get_by_role("button", name="Let it move in").click()
     expect(page.get_by_role("heading", name="Odessa is moving in")).to_be_visible()
+    page.evaluate("window.isSame = true")
     live.run(WORK)
-    expect(page.get_by_role("heading", name="Odessa has moved in")).to_be_visible()  # without a reload
+    expect(page.get_by_role("heading", name="Odessa has moved in")).to_be_visible()
+    assert page.evaluate("window.isSame")  # without a reload
     page.get_by_role("link", name="Go to the talk").click()
     expect(person.last_answer).to_contain_text("The sea is calm.")
     assert page.url != left

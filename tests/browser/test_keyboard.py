@@ -167,3 +167,14 @@ def test_the_end_of_what_a_page_waits_for_is_announced(person: Person, live: Liv
     live.run(READ.format(pk=key(page)))
     expect(page.locator("#announcer")).to_contain_text("1 page", timeout=10_000)
     expect(page.locator("#announcer")).to_contain_text("Tide table")
+
+
+def test_a_page_that_waits_for_what_was_deleted_elsewhere_says_so(person: Person, live: Live) -> None:
+    page = person.page
+    person.visit(f"{person.create_companion()}documents/")
+    live.run(DOCUMENT.format(pk=key(page)))
+    page.reload()
+    page.get_by_role("link", name="Tide table").click()
+    expect(page.locator("#progress progress")).to_be_visible()
+    live.run("from memory.models import Document; Document.objects.all().delete()")
+    expect(page.get_by_role("heading", name="There is nothing here.")).to_be_visible(timeout=20_000)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.person import Person
 from tests.fixtures.live import Live
@@ -38,9 +38,9 @@ def place(person: Person) -> str:
 
 
 def ask_for(person: Person, seconds: int) -> None:
-    """Ask in words for a reminder, without waiting for the answer."""
+    """Ask in words for a reminder, without waiting for the answer, which may come before anybody has looked."""
     person.write(f"Remind me in {seconds}s to stretch")
-    expect(person.open_replies).to_have_count(1)
+    expect(person.page.locator(".turn[data-turn] .said-by-person")).to_have_count(1)
 
 
 @pytest.mark.usefixtures("living")
@@ -61,17 +61,39 @@ def test_a_reminder_comes_into_the_open_talk(person: Person) -> None:
     expect(page.locator(".person .unread:visible")).to_have_count(0)
 
 
-@pytest.mark.usefixtures("living")
-def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person) -> None:
-    person.make_companion(name="Badger")
-    page, talk = person.page, place(person)
-    ask_for(person, 10)
-    # The page is left before that, and after the answer: one that ends later is unread as well.
+def test_it_comes_into_a_talk_that_was_open_for_long(person: Person, live: Live) -> None:
+    sockets = list[WebSocketRoute]()
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    person.page.route_web_socket(re.compile("/ws/companions/"), pass_on)
+    person.make_companion()
+    ask_for(person, 3)
     expect(person.answers).to_have_count(2)
     expect(person.open_replies).to_have_count(0)
+    sockets[-1].close(code=4408)  # as after an hour without a word
+    with live.working(LIVING):
+        expect(person.answers).to_have_count(3, timeout=DUE_MS)
+    expect(person.last_answer).to_contain_text("stretch")
+
+
+def test_it_comes_as_a_badge_where_the_talk_is_closed(person: Person, live: Live) -> None:
+    person.make_companion(name="Badger")
+    page, talk = person.page, place(person)
+    ask_for(person, 3)
+    # The page is left after the answer: one that ends later is unread as well.
+    expect(person.answers).to_have_count(2)
+    expect(person.open_replies).to_have_count(0)
+    told = list[object]()
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: told.append(frame)))
     person.visit("/settings/")
+    while not told:  # it listens
+        page.wait_for_timeout(50)
     badge = page.locator(".top .unread-count")
-    expect(page.locator(".arrival", has_text="stretch")).to_be_visible(timeout=DUE_MS)
+    with live.working(LIVING):
+        expect(page.locator(".arrival", has_text="stretch")).to_be_visible(timeout=DUE_MS)
     expect(badge).to_be_visible()
     expect(page).to_have_title(re.compile(r"^\(1\) "))
     person.visit("/companions/")

@@ -1,11 +1,12 @@
 """Push to talk in a browser whose microphone is a file, before a transcription that is scripted."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserType, Page, expect
+from playwright.sync_api import Browser, BrowserType, Page, WebSocketRoute, expect
 
 from providers.sound import encode_wav
 from tests.browser.conftest import PATIENCE_MS
@@ -202,6 +203,28 @@ def test_words_whose_recording_is_gone_are_sent_all_the_same(speaker: Person, li
     speaker.hears("sister")
     expect(page.locator(".said-by-person .words").last).to_have_text(SAID)
     expect(page.locator(".trouble")).to_have_count(0)
+
+
+def test_words_that_go_out_on_a_line_that_leads_nowhere_go_out_again(speaker: Person, live: Live) -> None:
+    page = speaker.page
+    sockets = list[WebSocketRoute]()
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        socket.connect_to_server()
+        sockets.append(socket)
+
+    page.route_web_socket(re.compile("/ws/companions/"), pass_on)
+    page.route("**/send/", lambda route: None, times=1)
+    page.reload()
+    heard(live, SAID)
+    record(speaker)
+    expect(page.locator("#message")).to_have_value(SAID)
+    with page.expect_request("**/send/"):
+        page.locator("#message").press("Enter")
+    speaker.write("Are you there?")
+    sockets[-1].close(code=1012)
+    said = page.locator(".turn[data-turn] .said-by-person .words")
+    expect(said).to_have_text([SAID, "Are you there?"])
 
 
 def test_escape_discards_it(speaker: Person) -> None:

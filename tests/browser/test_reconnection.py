@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Browser, Locator, Route, WebSocketRoute, expect
 
-from tests.browser.line import Line
+from tests.browser.line import Line, come_back
 from tests.browser.person import Person
 from tests.fixtures.live import Live
 
@@ -149,6 +149,76 @@ def test_what_comes_while_what_was_missed_is_asked_for_stays_in_its_place(person
     route.fulfill(body=text, content_type="text/html")
     page.wait_for_timeout(500)
     assert here.count() == 1
+
+
+def test_a_late_response_brings_back_nothing_deleted_and_no_earlier_words(person: Person, live: Live) -> None:
+    person.make_companion()
+    page, other = person.page, in_another_tab(person)
+    held = list[tuple[Route, str]]()
+
+    def ask_for_turn() -> None:
+        """Hold what the page is given of the turn, as it is now."""
+        page.evaluate(
+            "id => document.body.dispatchEvent(new CustomEvent('turn-changed', {detail: {turn: id}}))", turn
+        )
+        while not held:
+            page.wait_for_timeout(50)
+
+    def let_arrive() -> None:
+        route, text = held.pop()
+        with page.expect_response(route.request.url):
+            route.fulfill(body=text, content_type="text/html")
+        page.wait_for_timeout(300)
+
+    live.rehearsal.script({"answer": "I see."})
+    person.write("Are you there?")
+    person.hears("I see.")
+    said = page.locator(".said-by-person .words")
+    turn = page.locator(".turn", has=said).get_attribute("data-turn")
+    hold = re.compile(rf"/turns/{turn}/$")
+    page.route(hold, lambda route: held.append((route, route.fetch().text())), times=1)
+    ask_for_turn()
+    other.page.locator(".said-by-person").get_by_label("More").click()
+    other.page.get_by_role("link", name="Edit", exact=True).click()
+    other.page.get_by_label("Your words").fill("Are you here?")
+    other.page.get_by_role("button", name="Correct the wording").click()
+    expect(said).to_have_text("Are you here?")
+    let_arrive()
+    assert said.all_inner_texts() == ["Are you here?"]
+    page.route(hold, lambda route: held.append((route, route.fetch().text())), times=1)
+    ask_for_turn()
+    _delete(other.page.locator(".said-by-person"))
+    expect(said).to_have_count(0)
+    let_arrive()
+    assert said.all_inner_texts() == []
+
+
+def test_an_answer_deleted_while_the_line_was_down_is_not_asked_for(person: Person, live: Live) -> None:
+    person.make_companion()
+    page = person.page
+    with Line(live.port) as line:
+        page.goto(f"{line.url}{page.url.removeprefix(live.url)}")
+        expect(page.locator("#send")).to_be_enabled()
+        live.rehearsal.script(slowly(400), {"answer": "I see."})
+        person.write("Tell me a story")
+        expect(person.last_answer).to_contain_text("word3 ")
+        line.fall()
+        companion, message = (
+            page.url.split("/")[-2],
+            page.locator(".said-by-person").get_attribute("data-message"),
+        )
+        live.run(
+            "from uuid import UUID; from django.utils import timezone; from companions.deletion import delete_messages;"
+            f"delete_messages(UUID({companion!r}), [UUID({message!r})], timezone.now())"
+        )
+        page.wait_for_timeout(3_000)  # until its making is given up, of which the page hears nothing
+        line.is_down = False
+        come_back(page)
+        expect(page.locator(".said-by-person")).to_have_count(0)
+        person.write("Are you there?")
+        person.hears("I see.")
+        expect(page.locator("#connection")).to_have_text("")
+        page.goto("about:blank")
 
 
 def test_an_answer_that_began_before_the_page_listened_is_shown_once_it_ends(

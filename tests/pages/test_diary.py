@@ -1,9 +1,11 @@
 """The diary as its person reads it: entries with what they come from, and the end of the open session."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -144,6 +146,25 @@ def test_a_session_is_ended_by_its_button_and_followed_until_its_entry_is_there(
     page = at_home.get(path).content.decode()
     assert "is writing its diary" not in page
     assert DiaryEntry.objects.get().title in page
+
+
+@pytest.mark.parametrize("place", range(3, 7))  # user, companion, and what the page shows
+def test_a_session_that_ends_while_the_page_looks_is_in_the_diary_or_waited_for(
+    at_home: Client, told: Told, rehearsal: object, place: int
+) -> None:
+    closing, number = closing_of(told.companion), 0
+
+    def end_before(execute: Callable[..., Any], *query: Any) -> Any:
+        nonlocal number
+        number += 1
+        if number == place:
+            run(closing.pk, clock_at(closing.next_at))
+        return execute(*query)
+
+    with connection.execute_wrapper(end_before):
+        page = at_home.get(f"{told.path}diary/").content.decode()
+    assert "every 3s" in page or DiaryEntry.objects.get().title in page
+    assert "End this talk now" not in page
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ def test_the_end_of_a_talk_stands_below_its_last_word_until_its_diary_is_written
     Closing.objects.update(error="provider_unavailable")
     shown = at_home.get(turn).content.decode()
     assert "This talk is not in the diary yet" in shown
-    assert "hx-trigger" not in shown.partition('class="talk-end"')[2]
+    assert 'hx-trigger="every 60s"' in shown.partition('class="talk-end"')[2]  # it is tried again
     Closing.objects.update(error="")
     run(closing.pk, clock_at(closing.next_at))
     entry = DiaryEntry.objects.get()

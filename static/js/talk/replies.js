@@ -35,8 +35,12 @@ export class Replies {
     this.arrange();
   }
 
+  // Of a reply whose turn was deleted while nobody listened, nothing more comes.
   resumeAll() {
-    for (const reply of this.open.values()) this.#resume(reply);
+    for (const reply of this.open.values()) {
+      if (reply.element?.isConnected) this.#resume(reply);
+      else this.open.delete(reply.id);
+    }
   }
 
   // Without a connection, nothing is known of the model.

@@ -75,6 +75,7 @@ const markWaiting = () => outbox.toSend.forEach(({ clientId }) => turns.waiting(
 let isReady = false; // the socket is up, and what was missed is here
 let isFlushing = false;
 const underWay = new Set(); // sent by this socket, and not yet stored
+let speaking = null; // aborts what is being sent with its recording once the line falls: it may lead nowhere
 
 // Send all waiting letters in order, one after the other.
 async function flush() {
@@ -108,7 +109,8 @@ function alone(clientId) {
 // never lost. Returns false if it is tried again later.
 async function sendSpoken({ clientId, text, recording, quoted, files = [] }) {
   const besides = { quoted: quoted?.id, attachments: files.map(({ id }) => id) };
-  const told = await pushToTalk.recordings.send(recording.id, text, clientId, besides);
+  speaking = new AbortController();
+  const told = await pushToTalk.recordings.send(recording.id, text, clientId, besides, speaking.signal);
   if (told.status === 201) {
     outbox.drop(clientId);
     if (turns.unsent(clientId)) saved(told);
@@ -152,6 +154,7 @@ document.addEventListener("signed-out", () => {
 
 connection.addEventListener("down", ({ detail: reason }) => {
   replies.lose();
+  speaking?.abort();
   clearTimeout(quiet);
   isReady = false;
   underWay.clear();
@@ -162,6 +165,9 @@ connection.addEventListener("down", ({ detail: reason }) => {
   if (reason === "reconnecting") quiet = setTimeout(say, line.textContent ? 0 : QUIET_MS);
   else say();
 });
+
+// A socket that was closed because nothing was sent for long is opened anew for what the companion writes unasked.
+document.body.addEventListener("outreach", () => connection.open());
 
 // The line is checked while an answer is to come, and when the page is looked at again, until anything comes.
 let isLookedAtAgain = false;

@@ -4,7 +4,9 @@ import { fetchPart } from "../request.js";
 import { showQuote } from "./quote.js";
 
 export class Turns extends EventTarget {
-  #asked = 0; // how often it was asked for what was missed
+  #asked = 0; // requests for turns so far
+  #caughtUp = 0; // the latest of them for what was missed
+  #shown = new Map(); // by a turn's id, the request whose response is shown; Infinity once it is deleted
 
   constructor(talk) {
     super();
@@ -115,12 +117,13 @@ export class Turns extends EventTarget {
   // not on the page. Without a network it stays as it is until the next `catchUp`.
   async refresh(id, inPlaceOf = this.find(id)) {
     if (!inPlaceOf && this.isPast) return this.#tellNews();
+    const asked = (this.#asked += 1);
     const response = await fetchPart(`${this.url}${id}/`).catch(() => null);
     const html = response?.ok && (await response.text().catch(() => null));
     const here = inPlaceOf?.isConnected ? inPlaceOf : this.find(id); // meanwhile it may have come, or come anew
     if (response?.status === 404) here?.remove();
-    if (html) {
-      const [turn] = parts(html).turns;
+    const [turn] = html ? parts(html).turns : [];
+    if (turn && this.#isNew(turn, asked)) {
       if (here) replace(here, turn);
       else this.#append(turn);
       this.tellArrived([turn]);
@@ -129,8 +132,16 @@ export class Turns extends EventTarget {
     return undefined;
   }
 
+  // Return whether no response to a later request than `asked` shows the turn already, and note that this one does.
+  #isNew({ dataset }, asked) {
+    if (this.#shown.get(dataset.turn) > asked) return false;
+    this.#shown.set(dataset.turn, asked);
+    return true;
+  }
+
   // Remove deleted messages at once, and then show what is left of their turns as it is now.
   async remove(ids) {
+    for (const id of ids) this.#shown.set(id, Infinity); // a response that is on its way does not bring it back
     const turns = new Set();
     for (const message of ids.map((id) => document.getElementById(`message-${id}`)).filter(Boolean)) {
       turns.add(message.closest(".turn"));
@@ -148,12 +159,12 @@ export class Turns extends EventTarget {
   // the page, do nothing, or with `isLeaving` replace the page's turns by the newest. Only the latest request counts.
   async catchUp(isStreaming, isLeaving = false) {
     if (this.isPast && !isLeaving) return;
-    const asked = (this.#asked += 1);
+    const asked = (this.#caughtUp = this.#asked += 1);
     const before = new Set(this.#stored.map((turn) => turn.id)); // what comes meanwhile, the answer does not know
     const response = await fetchPart(this.url);
     if (!response.ok) return;
     const html = await response.text();
-    if (asked !== this.#asked) return;
+    if (asked !== this.#caughtUp) return;
     const { turns, links, firstNew } = parts(html);
     const ids = new Set(turns.map((turn) => turn.id));
     const known = () => turns.map((turn) => document.getElementById(turn.id)).find(Boolean);
@@ -169,7 +180,9 @@ export class Turns extends EventTarget {
     const arrived = [];
     for (const turn of turns) {
       const here = document.getElementById(turn.id);
-      const isSame = here && isStreaming(here) && isStreaming(turn);
+      const isNew = this.#isNew(turn, asked);
+      if (!here && this.#shown.get(turn.dataset.turn) === Infinity) continue;
+      const isSame = here && (!isNew || (isStreaming(here) && isStreaming(turn)));
       if (here && !isSame) replace(here, turn);
       else if (!here && last) last.after(turn);
       else if (!here && start) start.before(turn);

@@ -112,8 +112,8 @@ export class Recordings {
     return told(send(`${this.url}${id}/transcribe/`, { language }, signal));
   }
 
-  send(id, text, clientId, { quoted = "", attachments = [] } = {}) {
-    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId, quoted, attachments }));
+  send(id, text, clientId, { quoted = "", attachments = [] }, signal) {
+    return told(send(`${this.url}${id}/send/`, { text, client_id: clientId, quoted, attachments }, signal));
   }
 
   drop(id) {
