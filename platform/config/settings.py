@@ -39,6 +39,10 @@ if (KITH_HOME / "running").exists():  # the settings of a running `make up`, for
 # OpenAI's SDK would send the values of these to every server that it calls, even a person's own.
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
     del os.environ[variable]
+# Models on this machine, Kith's own among them, are asked directly, whatever HTTP_PROXY says.
+os.environ["no_proxy"] = ",".join(
+    filter(None, [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost", "127.0.0.1", "::1"])
+)
 #: `PORT` | `8000` | port on which `make up` listens, on 127.0.0.1
 PORT = env.count("PORT", 8000, least=1, most=65535)
 #: `KITH_URL` | `http://127.0.0.1:PORT` | the public address. Any address other than this machine means production

@@ -68,6 +68,15 @@ def test_a_form_without_its_csrf_token_is_refused(visitor: Client, alice: User) 
     assert who(visitor) is None
 
 
+def test_a_form_at_an_address_that_is_not_kiths_is_refused_as_such(alice: User) -> None:
+    """As behind a proxy with another host name than KITH_URL."""
+    sent = {"login": alice.email, "password": PASSWORD}
+    visitor = Client(enforce_csrf_checks=True, headers={"origin": "https://elsewhere.example.org"})
+    refused = visitor.post("/accounts/login/", sent)
+    assert refused.status_code == 403
+    assert "Kith does not answer at this address." in refused.content.decode()
+
+
 @pytest.mark.parametrize("address", ["https://evil.example/", "//evil.example/", "javascript:alert(1)"])
 def test_signing_in_sends_no_one_elsewhere(visitor: Client, alice: User, address: str) -> None:
     response = submit(visitor, "/accounts/login/", login=alice.email, password=PASSWORD, next=address)

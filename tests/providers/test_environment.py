@@ -1,11 +1,13 @@
-"""What the environment says to the SDK is told to no server."""
+"""What the environment says to the SDK is told to no server, and no proxy hears what this machine's models are asked."""
 
 import runpy
 from contextlib import suppress
+from urllib.request import proxy_bypass
 
 import pytest
 from aiohttp import web
 
+from config.up.ports import find_free_port
 from jobs.sandbox import SOURCE_ROOT
 from providers.chat.client import ChatClient, Timeouts
 from providers.embedding.remote import RemoteEmbedder
@@ -22,6 +24,7 @@ VARIABLES = {
     "OPENAI_PROJECT_ID": SECRET,
     "OPENAI_CUSTOM_HEADERS": f"X-Secret: {SECRET}\nAuthorization: Bearer {SECRET}",
 }
+PAGES = {f"/v1/{page}" for page in ("chat/completions", "embeddings", "audio/speech", "audio/transcriptions")}
 
 
 async def ask_all(url: str) -> None:
@@ -57,7 +60,22 @@ async def test_no_client_sends_what_the_environment_says(monkeypatch: pytest.Mon
     runpy.run_path(str(SOURCE_ROOT / "config" / "settings.py"))  # as every process of Kith begins
     with serve({"/{any:.*}": note}) as url:
         await ask_all(f"{url}/v1")
-    assert set(asked) == {
-        f"/v1/{page}" for page in ("chat/completions", "embeddings", "audio/speech", "audio/transcriptions")
-    }
+    assert set(asked) == PAGES
     assert SECRET not in "".join(asked.values())
+
+
+async def test_models_on_this_machine_are_asked_without_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: set[str] = set()
+
+    async def note(request: web.Request) -> web.Response:
+        asked.add(request.path)
+        return web.json_response({"error": "No."}, status=400)
+
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{find_free_port()}")
+    monkeypatch.setenv("no_proxy", "intranet.example.org")
+    runpy.run_path(str(SOURCE_ROOT / "config" / "settings.py"))
+    with serve({"/{any:.*}": note}) as url:
+        await ask_all(f"{url}/v1")
+    assert asked == PAGES
+    assert proxy_bypass("intranet.example.org")

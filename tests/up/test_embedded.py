@@ -25,7 +25,7 @@ pytestmark = pytest.mark.processes
 
 @pytest.fixture(scope="module")
 def services(shared_folder: Path) -> Iterator[Embedded]:
-    with Embedded(shared_folder / "home") as embedded:
+    with Embedded(shared_folder / 'a "home" of 我 \\ $mine') as embedded:
         yield embedded
 
 

@@ -1,7 +1,7 @@
 """What is prepared before Kith is served, if that is interrupted."""
 
 from contextlib import redirect_stdout
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,13 @@ def test_there_is_no_operator_whose_password_was_never_shown(capsys: pytest.Capt
 def test_what_is_said_to_a_closed_terminal_stops_nothing() -> None:
     with redirect_stdout(ClosedTerminal()):
         say("worker has been started again.")
+
+
+def test_characters_that_a_terminal_does_not_have_are_replaced() -> None:
+    shown = BytesIO()
+    with redirect_stdout(TextIOWrapper(shown, "latin-1")):
+        say("worker: très long…")
+        assert shown.getvalue() == "worker: très long?\n".encode("latin-1")
 
 
 def test_static_files_that_could_not_be_collected_stop_the_start_and_are_not_taken_for_collected(

@@ -1,7 +1,9 @@
 """What keeps Kith from starting gets one line, status 1 and no traceback; whoever runs the tests, root or not."""
 
 import fcntl
+import hashlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -24,8 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDRESSES = {"DATABASE_URL", "REDIS_URL", "LLM_BASE_URL", "LLM_MODEL"}
 
 
-def refusal(home: Path | str, lines: int = 1, **more: str) -> str:
-    """The lines that `up` says before it gives up."""
+def refusal(home: Path | str, lines: int = 1, before: tuple[str, ...] = (), **more: str) -> str:
+    """The lines that `up`, run by the command `before` it, says before it gives up."""
     given = {name: value for name, value in os.environ.items() if name not in ADDRESSES}
     settings = {
         "KITH_HOME": str(home),
@@ -34,7 +36,11 @@ def refusal(home: Path | str, lines: int = 1, **more: str) -> str:
         **more,
     }
     ended = subprocess.run(
-        [sys.executable, "-m", "config.up"], env=given | settings, capture_output=True, text=True, timeout=60
+        [*before, sys.executable, "-m", "config.up"],
+        env=given | settings,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert (ended.returncode, ended.stderr) == (1, "")
     assert ended.stdout.count("\n") == lines
@@ -79,6 +85,12 @@ def test_a_data_folder_that_nobody_can_write_to() -> None:
 
 
 if sys.platform == "linux":  # the only one that has a device which is always full
+
+    def test_a_port_that_only_root_may_use(tmp_path: Path) -> None:
+        if int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) <= 80:
+            pytest.skip("everybody may use it here")
+        without = ("setpriv", "--bounding-set", "-net_bind_service") if os.geteuid() == 0 else ()
+        assert refusal(tmp_path, before=without, PORT="80").startswith("Port 80 may be used by root only.")
 
     def test_a_full_data_folder(tmp_path: Path) -> None:
         (tmp_path / ".probe").symlink_to("/dev/full")
@@ -175,8 +187,9 @@ def test_a_python_that_is_too_old() -> None:
         require_python((3, 10, 14))
 
 
-def test_a_package_that_pip_cannot_install(tmp_path: Path) -> None:
-    """In a copy of the installer with a folder of its own; no registry is asked."""
+@pytest.fixture
+def installer(tmp_path: Path) -> list[str]:
+    """The command of a copy of the installer with a folder of its own, whose requirement does not exist."""
     script = tmp_path / "platform" / "config" / "up" / "install.py"
     script.parent.mkdir(parents=True)
     script.write_text((ROOT / "platform/config/up/install.py").read_text())
@@ -184,9 +197,57 @@ def test_a_package_that_pip_cannot_install(tmp_path: Path) -> None:
     venv.create(tmp_path / ".venv")
     packages = next((tmp_path / ".venv" / "lib").glob("python*/site-packages"))
     (packages / "ours.pth").write_text(str(Path(pip.__file__).parents[1]))  # to make a pip anew takes seconds
-    ended = subprocess.run(
-        [sys.executable, "-I", str(script)], capture_output=True, text=True, env={"PATH": os.environ["PATH"]}
+    return [sys.executable, "-I", str(script)]
+
+
+def start(command: list[str]) -> subprocess.Popen[str]:
+    """Start the command, with nothing of the environment but the way to programs."""
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env={"PATH": os.environ["PATH"]})
+
+
+def test_a_package_that_pip_cannot_install(installer: list[str]) -> None:
+    """No registry is asked."""
+    ended = start(installer)
+    said, errors = ended.communicate()
+    assert (ended.returncode, errors) == (1, "")
+    assert said.splitlines()[-1].startswith("pip could not install requirements.txt: ")
+    assert "no-such-folder" in said
+
+
+def test_two_that_install_at_once_make_what_was_left_incomplete_anew_together(
+    tmp_path: Path, installer: list[str]
+) -> None:
+    (tmp_path / ".venv" / "incomplete").touch()  # as if it had been killed while pip was copied
+    ended = [process.communicate()[0].splitlines() for process in (start(installer), start(installer))]
+    assert all(said[-1].startswith("pip could not install requirements.txt: ") for said in ended)
+    assert sum(said.count("Creating .venv ...") for said in ended) == 1
+    assert not (tmp_path / ".venv" / "incomplete").exists()
+
+
+def test_packages_of_a_python_that_is_too_old_are_replaced(tmp_path: Path, installer: list[str]) -> None:
+    python, code = (
+        tmp_path / ".venv/bin/python",
+        "import sys; sys.version_info = (3, 10, 14); exec(sys.argv[2])",
     )
-    assert (ended.returncode, ended.stderr) == (1, "")
-    assert ended.stdout.splitlines()[-1].startswith("pip could not install requirements.txt: ")
-    assert "no-such-folder" in ended.stdout
+    python.unlink()
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n')
+    python.chmod(0o755)
+    with start(installer) as process:
+        said = process.stdout.readline() if process.stdout else ""
+        process.send_signal(signal.SIGINT)
+    assert said == "Creating .venv ...\n"
+
+
+def test_where_all_is_installed_nothing_is_written(tmp_path: Path, installer: list[str]) -> None:
+    """Kith may be run by an account that cannot write to it."""
+    stamps = tmp_path / ".venv" / "installed"
+    stamps.mkdir()
+    for name in ("requirements.txt", "requirements-weights.txt"):
+        text = (tmp_path / "requirements.txt").read_bytes()
+        (tmp_path / name).write_bytes(text)
+        (stamps / name).write_text(hashlib.sha256(text).hexdigest())
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    ended = subprocess.run(installer, check=True, capture_output=True, env={"PATH": "/nowhere"})
+    assert not ended.stderr
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before

@@ -1,7 +1,8 @@
 """Brings .venv up to date with requirements.txt; run by whatever Python the machine has, with no packages installed.
 
 Missing programs of the system are installed too, if this user may. `--dev` adds what tests and checks need. A step
-whose requirements file is unchanged since it last succeeded is skipped.
+whose requirements file is unchanged since it last succeeded is skipped; if all are, nothing is written. A second process
+that installs waits for the first.
 """
 
 from __future__ import annotations
@@ -12,13 +13,16 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 LOG = VENV / "install.log"
+LOCK = ROOT / ".venv.lock"  # not within .venv, which is deleted if it is no use
+INCOMPLETE = VENV / "incomplete"  # while it is being created
 OLDEST = (3, 11)
 VOICE = {"espeak-ng": ("espeak-ng",)}
 BROWSER = {"chromium": ("chromium", "chromium-browser", "google-chrome")}
@@ -50,32 +54,63 @@ def require_python(version: tuple[int, ...]) -> None:
         )
 
 
+@contextmanager
+def _hold_lock() -> Iterator[None]:
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("Waiting for another process that installs ...")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def make_venv() -> None:
     """Create .venv, unless it exists and still works; raise InstallError."""
-    if PYTHON.exists() and _run([str(PYTHON), "-c", "import pip"]).returncode == 0:
+    if _is_venv_usable():
         return
+    with _hold_lock():
+        if not _is_venv_usable():
+            _make_venv()
+
+
+def _is_venv_usable() -> bool:
+    """Return whether .venv is complete, with a Python that is new enough."""
+    if INCOMPLETE.exists() or not PYTHON.exists():
+        return False
+    return (
+        _run([str(PYTHON), "-c", f"import pip, sys; sys.exit(sys.version_info < {OLDEST})"]).returncode == 0
+    )
+
+
+def _make_venv() -> None:
     say("Creating .venv ...")
     shutil.rmtree(VENV, ignore_errors=True)
+    VENV.mkdir(exist_ok=True)
+    INCOMPLETE.touch()
     made = _run([sys.executable, "-m", "venv", str(VENV)])
     if made.returncode:
         shutil.rmtree(VENV, ignore_errors=True)
         hint = "; on Debian: apt-get install python3-venv" if "ensurepip" in made.stdout else ""
         raise InstallError(f"Python could not create .venv: {_last_line(made.stdout)}{hint}")
+    INCOMPLETE.unlink()
 
 
 def install(name: str, *flags: str) -> None:
-    """Install what the requirements file lists, unless that was done already; raise InstallError with pip's own words.
-
-    A second process that calls this waits for the first.
-    """
+    """Install what the requirements file lists, unless that was done already; raise InstallError with pip's own words."""
     source, stamp = ROOT / name, VENV / "installed" / name
     digest = hashlib.sha256(source.read_bytes()).hexdigest()
-    with (VENV / "install.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or stamp.read_text() != digest:
+    if _is_stamped(stamp, digest):
+        return
+    with _hold_lock():
+        if not _is_stamped(stamp, digest):
             _install(source, *flags)
             stamp.parent.mkdir(exist_ok=True)
             stamp.write_text(digest)
+
+
+def _is_stamped(stamp: Path, digest: str) -> bool:
+    return stamp.exists() and stamp.read_text() == digest
 
 
 def _install(source: Path, *flags: str) -> None:
@@ -140,7 +175,10 @@ def main(arguments: list[str]) -> int:
         say(str(error))
         return 1
     except OSError as error:
-        say(f"Kith cannot write to {error.filename or VENV}: {error.strerror}.")
+        say(
+            f"Kith cannot write to {error.filename or VENV}: {error.strerror}. Run `make up` once as the owner of"
+            f" {ROOT}, or clone Kith to a folder of your own."
+        )
         return 1
     except KeyboardInterrupt:
         return 130

@@ -17,11 +17,13 @@ HEALTH_TIMEOUT_SECONDS = 10.0
 
 
 def is_free(port: int) -> bool:
-    """Return whether a server could listen on this loopback port now."""
+    """Return whether a server could listen on this loopback port now; raise PermissionError if this user may not."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((LOOPBACK, port))
+        except PermissionError:
+            raise
         except OSError:
             return False
     return not is_answering(port)

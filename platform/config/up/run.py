@@ -73,10 +73,7 @@ class Run:
         for name in (RUNNING_FILE, PREPARED_FILE):  # of an earlier run
             (self.home / name).unlink(missing_ok=True)
         self.supervisor.end_orphans()
-        if not is_free(self.port):
-            raise UpError(
-                f"Port {self.port} is in use by another program. Choose a different one: make up PORT=8001"
-            )
+        self._require_port()
         kept = load_secrets(self.home)
         self.environment |= {
             "DJANGO_SETTINGS_MODULE": "config.settings",
@@ -145,6 +142,14 @@ class Run:
         self.engines.forget()
         engines = (name for name in self.supervisor.watched if name.startswith("engine"))
         self.supervisor.stop(("web",), ("worker", "rehearsal", *engines), ("redis", "postgres"))
+
+    def _require_port(self) -> None:
+        try:
+            why = "" if is_free(self.port) else "is in use by another program"
+        except PermissionError:
+            why = "may be used by root only"
+        if why:
+            raise UpError(f"Port {self.port} {why}. Choose a different one: make up PORT=8001")
 
     def _run_module(self, module: str, *arguments: str) -> None:
         """Run the module, with its output on the terminal and its errors in a log; raise UpError if it fails."""

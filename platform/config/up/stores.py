@@ -1,6 +1,7 @@
 """Postgres and Redis for `up`: the person's own if their addresses are set, otherwise the embedded ones."""
 
 import importlib.util
+import json
 import os
 import signal
 import socket
@@ -73,7 +74,7 @@ class Valkey:
 
     def _configure(self) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = f'"{self.folder}"'
+        folder = json.dumps(str(self.folder), ensure_ascii=False)  # quoted, as Valkey unquotes it
         text = CONFIGURATION.format(host=LOOPBACK, port=self.port, password=self.password, folder=folder)
         # In a file, since every user of the machine can see a command line.
         descriptor = os.open(self.folder / "valkey.conf", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

@@ -1,6 +1,7 @@
 """The terminal of `up`: printing lines, errors that keep Kith from starting, and the signals to stop."""
 
 import signal
+import sys
 import time
 from contextlib import suppress
 from types import FrameType
@@ -15,10 +16,12 @@ class UpError(Exception):
 def say(text: str) -> None:
     """Print a line, unbuffered even if the output goes to a file or a pipe.
 
-    Go on without it if nobody reads the pipe any more, or the file's disk is full: Kith would stop for that.
+    Go on without it if nobody reads the pipe any more, or the file's disk is full: Kith would stop for that. Characters
+    that the terminal does not have are replaced.
     """
+    encoding = sys.stdout.encoding or "utf-8"
     with suppress(OSError):
-        print(text, flush=True)
+        print(text.encode(encoding, "replace").decode(encoding), flush=True)
 
 
 class StoppedError(Exception):
