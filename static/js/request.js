@@ -1,7 +1,7 @@
 // Requests to Kith's own pages, with the page's CSRF token.
 
 const AGAIN_MS = 1000; // a line that fell is often back by then
-const PATIENCE_MS = 30000; // a line that leads nowhere says nothing
+export const PATIENCE_MS = 30000; // a line that leads nowhere says nothing
 
 export async function fetchPart(url) {
   const ask = () =>
@@ -21,10 +21,10 @@ export function leave(url) {
 // The headers of a request that changes something, with the token.
 export const headers = () => JSON.parse(document.body.getAttribute("hx-headers"));
 
-export function post(url, fields = {}) {
+// Post fields, also as one leaves; the request can be aborted by the signal.
+export function post(url, fields = {}, signal) {
   const body = new URLSearchParams(fields);
-  const signal = AbortSignal.timeout(PATIENCE_MS);
-  return fetch(url, { method: "POST", headers: headers(), body, credentials: "same-origin", signal, keepalive: true }); // also as one leaves
+  return fetch(url, { method: "POST", headers: headers(), body, credentials: "same-origin", signal, keepalive: true });
 }
 
 // Post a form of any size; the request can be aborted by the signal.

@@ -1,7 +1,7 @@
 // The page of a talk: connects the socket, the composer and the turns.
 
 import { announce } from "../announce.js";
-import { post } from "../request.js";
+import { PATIENCE_MS, post } from "../request.js";
 import "../voice/playback.js";
 import { PushToTalk } from "../voice/push_to_talk.js";
 import { Attachments } from "./attachments.js";
@@ -269,7 +269,7 @@ async function again(button, path, fields = {}) {
   const message = button.closest(".turn").querySelector(".said-by-person")?.dataset.message ?? turn;
   let detail = words.failed;
   try {
-    const response = await post(`${talk.dataset.replies}${path}`, fields);
+    const response = await post(`${talk.dataset.replies}${path}`, fields, AbortSignal.timeout(PATIENCE_MS));
     if (response.ok) return await turns.refresh(message, turns.find(turn));
     if (response.headers.get("content-type")?.includes("json")) ({ detail } = await response.json());
   } catch {
