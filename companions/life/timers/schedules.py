@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy
 
 from companions.errors import ScheduleError
 from companions.moments import FIRST_YEAR, LAST_YEAR
-from text.dates import WEEKDAY_SIGNS, read_number
+from text.dates import WEEKDAY_SIGNS, find_days_ahead, read_number
 
 MAX_CHARACTERS = 120
 MIN_INTERVAL = timedelta(minutes=10)
@@ -34,14 +34,22 @@ LENGTH = re.compile(
 )
 WEEKDAYS = {name.casefold(): number for number, name in enumerate(day_name)} | {
     f"{week}{sign}": number
-    for week in ("周", "星期")
+    for week in ("周", "星期", "礼拜")
     for number, sign in [*enumerate(WEEKDAY_SIGNS), (6, "天")]
 }
-DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2}
-DAY = rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *WEEKDAYS])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})"
+DAYS_ON = {"today": 0, "tomorrow": 1, "今天": 0, "明天": 1, "后天": 2, "今": 0, "明": 1}
 NUMERAL = "(?:[二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
-TIME = (
-    rf"(?:at )?(?P<part>早上|上午|中午|下午|晚上)?(?P<hour>[0-9]{{1,2}}|{NUMERAL}(?=点))"
+CHINESE_DAY = (  # as `find_days_ahead` reads it
+    "大后天|下{1,2}个?(?:周|星期|礼拜)[一二三四五六日天]"
+    rf"|(?:下个?月|(?:[0-9]{{4}}年)?(?:[0-9]{{1,2}}|{NUMERAL})月)(?:[0-9]{{1,2}}|{NUMERAL})[日号]"
+)
+DAY = (
+    rf"(?:on |next )?(?P<day>{'|'.join([*DAYS_ON, *WEEKDAYS])}|[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
+    rf"|(?P<chinese>{CHINESE_DAY}))"
+)
+TIME = (  # "早" and "晚" as in "明早"
+    r"(?:at )?(?P<part>早上?|上午|中午|下午|晚上?)?"
+    rf"(?P<hour>[0-9]{{1,2}}|{NUMERAL}(?=点))"
     rf"(?P<sign>[:：点](?P<minute>[0-9]{{2}}|半|{NUMERAL})?(?::[0-9]{{2}}|分)?)?"
     r"(?: ?(?P<half>[ap])\.?m\.?)?"
 )
@@ -50,7 +58,7 @@ NAMED = [
     re.compile(rf"{TIME},? {DAY}", re.IGNORECASE),
 ]
 REPEATED_DAYS = {  # as the last field of a cron
-    **dict.fromkeys(("every day", "each day", "everyday", "daily", "每天", "每日"), "*"),
+    **dict.fromkeys(("every day", "each day", "everyday", "daily", "每天", "每日", "每"), "*"),
     **dict.fromkeys(("every weekday", "weekdays", "每个工作日", "工作日"), "1-5"),
     **{f"every {name}" if name.isascii() else f"每{name}": str(day + 1) for name, day in WEEKDAYS.items()},
 }
@@ -63,7 +71,7 @@ CHINESE_LENGTH = re.compile(rf"(?P<many>[0-9]+|半|{NUMERAL})个?(?P<unit>秒|�
 CHINESE_UNITS = {"秒": "s", "分": "min", "小时": "h", "天": "d"}
 HALF_UNITS = {"分": "30s", "小时": "30min", "天": "12h"}
 CRON_FIELDS = re.compile(r"[0-9*][0-9*/,-]*(?: [0-9*][0-9*/,-]*){3} [0-9A-Za-z*/,-]+")
-LATER_HALF = {"p", "下午", "晚上"}
+LATER_HALF = {"p", "下午", "晚", "晚上"}
 CLOCK = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{1,2}):([0-9]{2})(?::[0-9]{2})?", re.IGNORECASE)
 SYNTAX_HELP = gettext_lazy(
     "Write one of: 30s, 5min, 2h, 1d, once:2026-04-10 09:00, or cron:0 8 * * * with five fields "
@@ -193,6 +201,9 @@ def resolve_written(text: str, now: datetime) -> str:
     if named is None or not clock:
         return text
     day, is_over = (named["day"] or "").casefold(), clock <= f"{now:%H:%M}"
+    if named["chinese"]:
+        ahead = find_days_ahead(day, now.date())
+        return f"once:{ahead[0]} {clock}" if ahead else text
     if day[:1].isdigit():
         return f"once:{day} {clock}"
     days = DAYS_ON.get(day, 0)
@@ -211,7 +222,7 @@ def _read_clock(named: re.Match[str]) -> str:
     if not (sign or named["half"]) or (sign[:1] in (":", "：") and not named["minute"]):
         return ""
     hour = read_number(named["hour"])
-    if half == "晚上" and hour == 12:  # midnight, at the end of the day that is named
+    if half[:1] == "晚" and (hour == 12 or hour < 5):  # after midnight, at the end of the day that is named
         return ""
     if (half in LATER_HALF and hour < 12) or (half == "中午" and hour < 3):
         hour += 12

@@ -303,6 +303,7 @@ def test_a_mail_is_in_the_persons_language(tian: Companion) -> None:
     send_due_deliveries(NOON + HOUR)
     assert mail.outbox[0].subject == "小天给你发了消息"
     assert "AI" in mail.outbox[0].body
+    assert mail.outbox[0].body.startswith("小天：\n")
     assert "Reply" not in mail.outbox[0].body
 
 

@@ -80,6 +80,7 @@ def test_each_form_is_read_and_due(text: str, canonical: str, seconds: int) -> N
         *(("1.5h", "bad_schedule"), ("5 weeks", "bad_schedule"), ("٣٠s", "bad_schedule"), ("@reboot", "bad_schedule")),
         *(("every:5min", "bad_schedule"), ("5min\0", "bad_schedule"), ("5min" * 50, "bad_schedule")),
         *(("明天两三点", "bad_schedule"), ("每天七八点", "bad_schedule"), ("明天晚上12点", "bad_schedule")),
+        *(("今晚一点", "bad_schedule"), ("11月20日9:00", "bad_schedule")),
         *(("0s", "too_soon"), ("000d", "too_soon")),
         *(("365000000d", "too_far"), ("9" * 110 + "d", "too_far"), ("1831d", "too_far")),
         *(("once:", "bad_schedule"), ("once:tomorrow", "bad_schedule"), ("once:2026-11-22", "bad_schedule")),
@@ -124,7 +125,12 @@ def test_what_cannot_be_set_is_refused_with_its_reason(text: str, code: str | No
         ("明天7:30", "once:2026-11-22 07:30"),
         ("后天下午3点", "once:2026-11-23 15:00"),
         ("周五晚上8点", "once:2026-11-27 20:00"),
-        ("星期天10:00", "once:2026-11-22 10:00"),
+        *(("星期天10:00", "once:2026-11-22 10:00"), ("礼拜五中午十二点", "once:2026-11-27 12:00")),
+        *(("今晚九点", "once:2026-11-21 21:00"), ("明早七点半", "once:2026-11-22 07:30")),
+        *(("下周三 09:00", "once:2026-11-25 09:00"), ("下下周日上午9点", "once:2026-12-06 09:00")),
+        *(("大后天下午三点", "once:2026-11-24 15:00"), ("下个月五号上午10点", "once:2026-12-05 10:00")),
+        *(("12月9日9:00", "once:2026-12-09 09:00"), ("一月五号早上九点", "once:2027-01-05 09:00")),
+        *(("每晚九点", "cron:0 21 * * *"), ("每早7:30", "cron:30 7 * * *")),
     ],
 )
 def test_a_day_that_is_named_is_the_next_to_come(text: str, canonical: str) -> None:
