@@ -8,7 +8,7 @@ import regex
 from companions.models import Companion, Message
 from companions.tools.tool import ToolContext, ToolError
 from memory.forgotten import read_words
-from memory.language import HAN, groups_of, words_of
+from memory.language import HAN, groups_of, pattern_of, words_of
 from memory.recall.traits import DENIAL, is_question, tells_something, terms
 from text.strings import folded, split_sentences
 
@@ -22,6 +22,7 @@ KIN_WORD = regex.compile(
         for word in sorted(RELATIONS, key=len, reverse=True)
     )
 )
+POINTS_BACK = pattern_of("points_back")
 NOT_ASKED = (
     "{name} has not asked for this in this talk; ask them first. "
     "They can also change and delete all that you keep on the page of your memories."
@@ -110,10 +111,10 @@ def _count_denials(text: str) -> int:
 
 def _strip_request(text: str) -> tuple[str, bool]:
     """Return the text, folded, without its words for letting go of something or keeping it, and whether it has any of
-    the former.
+    the former. If it then only points back ("刚才说的那件事"), the returned text is empty.
     """
     bare, count = _match_words("lets_go").subn(" ", _match_words("holds_on").sub(" ", folded(text)))
-    return bare, count > 0
+    return "" if POINTS_BACK.fullmatch(bare) else bare, count > 0
 
 
 @cache

@@ -23,6 +23,7 @@ PLAYS, PLAYS_ON, PLAYS_NO_MORE = pattern_of("plays"), pattern_of("plays_on"), pa
 QUOTES_OTHERS, REQUESTS = pattern_of("quotes_others"), pattern_of("requests")
 TELLS_BY_ASKING, CORRECTS = pattern_of("tells_by_asking"), pattern_of("corrects")
 ASKS_TO_FORGET, HOLDS_ON = pattern_of("asks_to_forget"), pattern_of("asks_to_keep")
+POINTS_BACK = pattern_of("points_back")
 QUOTATION = regex.compile('[“「『"]([^“”「」『』"]{2,})[”」』"]')
 ENDS_THERE = regex.compile(r"\s*(?:$|\p{P})")
 
@@ -148,8 +149,11 @@ def find_requests_to_forget(talk: Talk, names: Collection[str]) -> list[tuple[in
             asked = ASKS_TO_FORGET.search(sentence)
             if asked and not HOLDS_ON.search(sentence):
                 bare = ASKS_TO_FORGET.sub(" ", sentence)
-                is_of_before = ENDS_THERE.match(sentence[asked.end() :])  # "I applied there. Please wipe it."
-                found.append((at, line, _words(f"{before} {bare}" if is_of_before else bare, names, line)))
+                # "I applied there. Please wipe it."
+                is_of_before = POINTS_BACK.fullmatch(bare) or ENDS_THERE.match(sentence[asked.end() :])
+                about = f"{before} {bare}" if is_of_before else bare
+                names_nothing = POINTS_BACK.fullmatch(about)
+                found.append((at, line, frozenset() if names_nothing else _words(about, names, line)))
             before = sentence
     return found
 

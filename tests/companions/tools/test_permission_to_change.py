@@ -35,6 +35,8 @@ def acting(*said: str) -> Any:
         (["She was here", "Shall I forget that Anna is your sister?", "Yes please"], SISTER),
         (["请忘了我住在波尔图"], "爱丽丝住在波尔图。"),
         (["把这个忘了吧", "什么?", "我住在波尔图的事,删掉"], "爱丽丝住在波尔图。"),
+        (["我住在波尔图", "是吗?", "算了,忘了这件事吧"], "爱丽丝住在波尔图。"),
+        (["我住在波尔图", "是吗?", "刚才那句话你就忘了嘛"], "爱丽丝住在波尔图。"),
         (["Vergiss bitte, dass Anna da war"], SISTER),
         (["Oublie Anna, s'il te plaît"], SISTER),
         (["Забудь про Анну"], "Анна - сестра Алисы."),

@@ -123,6 +123,29 @@ def test_what_is_asked_to_be_forgotten_is_not_learnt() -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "reasons"),
+    [
+        *(("忘了这件事吧。", ["", "forgotten"]), ("算了。刚才那件事情你就忘了嘛。", ["", "forgotten"])),
+        *(("能不能忘了这件事", ["", "forgotten"]), ("请忘了我看心理医生", ["", "forgotten"])),
+        *(
+            ("把我养猫的事忘了吧", ["forgotten", ""]),
+            ("别忘了这件事", ["", ""]),
+            ("他忘了我的生日", ["", ""]),
+        ),
+    ],
+)
+def test_what_is_asked_to_be_forgotten_in_chinese_is_what_is_named_or_was_just_said(
+    asked: str, reasons: list[str]
+) -> None:
+    talk = build("我养猫。", "> 好。", "今天下雨。", "> 嗯。", "我在看心理医生。", "> 嗯。", asked)
+    told = [
+        reason(talk, "爱丽丝养猫。", 1, "我养猫"),
+        reason(talk, "爱丽丝在看心理医生。", 5, "我在看心理医生"),
+    ]
+    assert told == reasons
+
+
+@pytest.mark.parametrize(
     "asked", ["Please just wipe it, it feels unlucky.", "Can you drop that?", "Forget it!"]
 )
 def test_it_is_what_was_said_right_before_in_the_same_line(asked: str) -> None:
