@@ -141,9 +141,10 @@ def _pass_on(companion_id: UUID, ids: Collection[UUID], *, reopens: bool) -> Non
     untrue = set(settled.values_list("before__closed", flat=True)) if replaced else set()
     for memory in replaced:
         closed_at, seen = None, set[UUID | None]()
-        while memory.replaced_by_id in after.keys() - seen:  # a forged archive may contain a circle
-            seen.add(memory.replaced_by_id)
-            memory.replaced_by_id, closed_at = after[memory.replaced_by_id]
+        # A forged archive may contain a circle.
+        while (id := memory.replaced_by_id) in after and id not in seen:
+            seen.add(id)
+            memory.replaced_by_id, closed_at = after[id]
         if reopens and not (memory.replaced_by_id or closed_at or str(memory.pk) in untrue):
             memory.closed_at = None
     mine.bulk_update(replaced, ["replaced_by", "closed_at"], batch_size=500)
