@@ -23,7 +23,8 @@ from memory.deletion.scope import DeletionScope, Restatements, find_restatements
 from memory.deletion.sentences import drop_from_revisions
 from memory.learning.diary import UNTITLED, rewrite
 from memory.learning.revisions import add_revision, load_current, load_holding
-from memory.models import Block, DiaryEntry, Memory, Page, Retraction, Revision, Slot
+from memory.learning.rules.sincerity import ASKS_TO_FORGET
+from memory.models import Block, Change, DiaryEntry, Memory, Page, Retraction, Revision, Slot
 from memory.models.core_memory import By
 
 Row = TypeVar("Row", Slot, Block)
@@ -127,17 +128,24 @@ def delete_memories(companion_id: UUID, ids: Collection[UUID], unsaid: DeletionS
 
 
 def _pass_on(companion_id: UUID, ids: Collection[UUID], *, reopens: bool) -> None:
-    """Link what these memories replaced to what has replaced them; reopen it if nothing has and `reopens`."""
+    """Link what these memories replaced to what has replaced them; reopen it if nothing has and `reopens`, unless the
+    person has settled that it does not hold.
+    """
     mine = Memory.everywhere.of(companion_id)
     replaced = list(mine.filter(replaced_by__in=ids).exclude(pk__in=ids).defer("entry"))
     rows = mine.filter(pk__in=ids).values_list("pk", "replaced_by", "closed_at") if replaced else ()
     after = {pk: (replaced_by, closed_at) for pk, replaced_by, closed_at in rows}
+    settled = Change.objects.filter(
+        companion=companion_id, before__closed__in=[str(memory.pk) for memory in replaced], undone_at=None
+    )
+    untrue = set(settled.values_list("before__closed", flat=True)) if replaced else set()
     for memory in replaced:
         closed_at, seen = None, set[UUID | None]()
-        while memory.replaced_by_id in after.keys() - seen:  # a forged archive may contain a circle
-            seen.add(memory.replaced_by_id)
-            memory.replaced_by_id, closed_at = after[memory.replaced_by_id]
-        if reopens and not memory.replaced_by_id and not closed_at:
+        # A forged archive may contain a circle.
+        while (id := memory.replaced_by_id) in after and id not in seen:
+            seen.add(id)
+            memory.replaced_by_id, closed_at = after[id]
+        if reopens and not (memory.replaced_by_id or closed_at or str(memory.pk) in untrue):
             memory.closed_at = None
     mine.bulk_update(replaced, ["replaced_by", "closed_at"], batch_size=500)
     reopened = [memory for memory in replaced if not memory.closed_at]
@@ -145,11 +153,18 @@ def _pass_on(companion_id: UUID, ids: Collection[UUID], *, reopens: bool) -> Non
 
 
 def _reopen_denied(unsaid: DeletionScope) -> None:
-    """Reopen the memories of which one of these messages alone said that they do not hold any more."""
+    """Reopen the memories of which one of these messages alone said that they do not hold any more, but none that one of
+    them asks to have forgotten.
+    """
     mine = Memory.everywhere.of(unsaid.companion_id)
     said_at = mine.filter(message__in=unsaid.all_messages).values("happened_at")
     denied = mine.learnt().filter(replaced_by=None, closed_at__in=said_at).exclude(pk__in=unsaid.memories)
-    reopened = [memory.pk for memory in denied.defer("entry") if unsaid.tells(memory.text)]
+    asked = unsaid.words_of(text for text in unsaid.texts if ASKS_TO_FORGET.search(text))
+    reopened = [
+        memory.pk
+        for memory in denied.defer("entry")
+        if unsaid.tells(memory.text) and asked.isdisjoint(unsaid.read(memory.text))
+    ]
     mine.filter(pk__in=reopened).update(closed_at=None)
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
+from memory.language import pattern_of
 from memory.learning.answers import Edit, Sentence
 from memory.learning.neighbours import find_holding
 from memory.learning.rules.evidence import MIN_COVERED, is_meant_by_companion, without_echoes
@@ -24,6 +25,7 @@ from text.dates import find_days, tells_future, tells_past
 from text.strings import folded, shorten
 
 Sentences = Sequence[Mapping[str, Any]]
+RECURS_OR_LASTS = pattern_of("recurs_or_lasts")
 BY_PERSON = {Revision.By.USER, Revision.By.OPERATOR, Revision.By.RESTORED}
 
 
@@ -146,8 +148,10 @@ def _tells_no_more(text: str, known: str, names: Collection[str], at: datetime) 
 
 def is_past_plan(text: str, told_on: date, today: date) -> bool:
     """Return whether the text tells as still to come what its day has made past: a day that it names with its year, or
-    with a word such as "will", and that was ahead when it was told. A birthday has neither.
+    with a word such as "will", and that was ahead when it was told. What recurs or only begins on its day is none.
     """
+    if RECURS_OR_LASTS.search(text):
+        return False
     days = [day for day in find_days(text, told_on) if day >= told_on]
     is_plan = tells_future(text) or any(str(day.year) in text for day in days)
     return bool(days) and days[-1] < today and is_plan and not tells_past(text)

@@ -8,8 +8,9 @@ from companions.branches.operations import choose, fork
 from companions.conversations.editing import correct_message
 from companions.deletion import delete_message, forget
 from companions.models import Branch, Companion, Message
+from memory.consolidation.undo import settle
 from memory.learning.revisions import load_current, load_holding
-from memory.models import Memory, Retraction, Thread
+from memory.models import Change, Consolidation, Memory, Retraction, Thread
 from memory.store import note_retraction, retract
 from tests.companions.deletion.conftest import NOW, learnt, profile, told
 from tests.companions.talking import say
@@ -63,6 +64,25 @@ def test_what_a_forgotten_memory_had_replaced_stays_closed(mira: Companion) -> N
     first = keep(mira, BERLIN, NOW)
     forget(keep(mira, HAMBURG, NOW + YEAR, first), LATER)
     assert read(first) == (False, None)
+
+
+def test_what_the_person_settled_as_untrue_stays_closed(mira: Companion) -> None:
+    first, second = keep(mira, BERLIN, NOW), keep(mira, HAMBURG, NOW + YEAR)
+    at = {"asked_at": LATER, "next_at": LATER}
+    night = Consolidation.objects.create(companion=mira, night_of=LATER.date(), **at)
+    change = night.changes.create(companion=mira, number=1, kind=Change.Kind.CONTRADICTION, memory=second)
+    change.others.add(first)
+    settle(mira.pk, change.pk, Change.Settled.A, LATER)
+    delete_message(second.sources.get(), LATER)
+    assert read(first) == (False, None)
+
+
+def test_what_a_message_asked_to_forget_stays_closed(mira: Companion) -> None:
+    memory = keep(mira, BERLIN, NOW)
+    said, _answer = say(mira, "Please don't remember that I live in Berlin.", "I see.", at=NOW + YEAR)
+    retract(memory, said.said_at)
+    delete_message(said, LATER)
+    assert read(memory) == (False, None)
 
 
 def test_what_was_replaced_twice_is_replaced_by_the_last(mira: Companion) -> None:

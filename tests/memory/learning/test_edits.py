@@ -54,6 +54,15 @@ def test_what_is_outdated_may_go_without_a_line_and_stands_on_none() -> None:
         ("Alice has an exam on 2026-02-21.", False),  # of today
         ("Alice's birthday is on 10 February.", False),  # of every year
         ("Alice的生日是2月10日。", False),
+        ("Alice's birthday is on 10 February, and she wants to row.", False),
+        ("Alice会弹钢琴，生日是2月10日。", False),
+        ("Every year on 10 February Alice has to visit Ana.", False),
+        ("Alice每年2月10日要去扫墓。", False),
+        ("Alice has to work on Friday evenings.", False),
+        ("Alice will live in Oslo from 10 February until May.", False),  # begins then
+        ("Alice starts as a nurse on 2026-02-01.", False),
+        ("Alice从2026年2月1日起在上海工作。", False),
+        ("Alice will fly from Kiel to Rome on 10 February.", True),
         ("Alice was born on 1990-02-10.", False),
         ("Alice met Ana on 2026-01-03.", False),  # before it was told
         ("Alice rows.", False),
