@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies_environment
 
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
@@ -40,9 +41,9 @@ if (KITH_HOME / "running").exists():  # the settings of a running `make up`, for
 for variable in [variable for variable in os.environ if variable.startswith("OPENAI_")]:
     del os.environ[variable]
 # Models on this machine, Kith's own among them, are asked directly, whatever HTTP_PROXY says.
-os.environ["no_proxy"] = ",".join(
-    filter(None, [os.environ.get("no_proxy") or os.environ.get("NO_PROXY"), "localhost", "127.0.0.1", "::1"])
-)
+# Nothing is set where no proxy is, or macOS's own settings would not count, nor after "*", which counts alone only.
+if (proxies := getproxies_environment()) and proxies.get("no") != "*":
+    os.environ["no_proxy"] = ",".join(filter(None, [proxies.get("no"), "localhost", "127.0.0.1", "::1"]))
 #: `PORT` | `8000` | port on which `make up` listens, on 127.0.0.1
 PORT = env.count("PORT", 8000, least=1, most=65535)
 #: `KITH_URL` | `http://127.0.0.1:PORT` | the public address. Any address other than this machine means production

@@ -68,10 +68,11 @@ def test_a_form_without_its_csrf_token_is_refused(visitor: Client, alice: User) 
     assert who(visitor) is None
 
 
-def test_a_form_at_an_address_that_is_not_kiths_is_refused_as_such(alice: User) -> None:
-    """As behind a proxy with another host name than KITH_URL."""
+@pytest.mark.parametrize("origin", ["https://elsewhere.example.org", "http://localhost"])
+def test_a_form_at_an_address_that_is_not_kiths_is_refused_as_such(alice: User, origin: str) -> None:
+    """As behind a proxy with another host name or port than KITH_URL."""
     sent = {"login": alice.email, "password": PASSWORD}
-    visitor = Client(enforce_csrf_checks=True, headers={"origin": "https://elsewhere.example.org"})
+    visitor = Client(enforce_csrf_checks=True, headers={"origin": origin, "host": "localhost:8000"})
     refused = visitor.post("/accounts/login/", sent)
     assert refused.status_code == 403
     assert "Kith does not answer at this address." in refused.content.decode()

@@ -191,6 +191,17 @@ def test_a_late_response_brings_back_nothing_deleted_and_no_earlier_words(person
     expect(said).to_have_count(0)
     let_arrive()
     assert said.all_inner_texts() == []
+    live.rehearsal.script({"answer": "I see."})
+    person.write("Are you still there?")
+    person.hears("I see.")
+    page.route(re.compile("/turns/$"), lambda route: held.append((route, route.fetch().text())), times=1)
+    page.evaluate("dispatchEvent(new Event('offline'))")  # after which it asks for what it missed
+    while not held:
+        page.wait_for_timeout(50)
+    _delete(other.page.locator(".said-by-person"))
+    expect(said).to_have_count(0)
+    let_arrive()
+    assert said.all_inner_texts() == []
 
 
 def test_an_answer_deleted_while_the_line_was_down_is_not_asked_for(person: Person, live: Live) -> None:

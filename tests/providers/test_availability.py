@@ -18,6 +18,7 @@ from providers.availability import (
     MAX_FAILURES,
     MAX_PAUSE_SECONDS,
     choose,
+    choose_next,
     get_state_key,
     is_failing,
     note_answer,
@@ -70,6 +71,16 @@ async def test_a_breaker_opens_after_failures_in_a_row() -> None:
     assert await choose([FIRST], passes_breakers=True) == FIRST
     with pytest.raises(ModelMissing):
         await choose([])
+
+
+async def test_one_that_is_left_alone_is_not_asked_in_place_of_one_that_failed() -> None:
+    await open_breaker()
+    assert await choose_next([FIRST, OTHER], None) == (OTHER, [])
+    assert await choose_next([FIRST, OTHER], AWAY, passes_breakers=True) == (OTHER, [])
+    assert await choose_next([FIRST], None, passes_breakers=True) == (FIRST, [])
+    with pytest.raises(ProviderUnavailable) as raised:
+        await choose_next([FIRST], AWAY, passes_breakers=True)
+    assert raised.value is AWAY
 
 
 async def test_failures_long_apart_open_nothing(redis: Redis) -> None:

@@ -1,8 +1,9 @@
 """What the environment says to the SDK is told to no server, and no proxy hears what this machine's models are asked."""
 
+import os
 import runpy
 from contextlib import suppress
-from urllib.request import proxy_bypass
+from urllib.request import getproxies_environment, proxy_bypass
 
 import pytest
 from aiohttp import web
@@ -79,3 +80,16 @@ async def test_models_on_this_machine_are_asked_without_a_proxy(monkeypatch: pyt
         await ask_all(f"{url}/v1")
     assert asked == PAGES
     assert proxy_bypass("intranet.example.org")
+
+
+def test_no_proxy_stays_where_all_servers_are_asked_without_one_and_where_none_is_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    runpy.run_path(str(SOURCE_ROOT / "config" / "settings.py"))
+    assert not getproxies_environment()  # else macOS's own settings do not count
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{find_free_port()}")
+    monkeypatch.setenv("no_proxy", "*")
+    runpy.run_path(str(SOURCE_ROOT / "config" / "settings.py"))
+    assert proxy_bypass("bucket.example.org")  # as the object storage's client asks
