@@ -1,5 +1,6 @@
 """What keeps Kith from starting gets one line, status 1 and no traceback; whoever runs the tests, root or not."""
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -18,7 +19,7 @@ from django.db import connection
 from config.up.install import InstallError, require_python
 from config.up.ports import find_free_port
 from config.up.run import Run
-from config.up.terminal import Stop
+from config.up.terminal import Stop, UpError
 
 pytestmark = pytest.mark.processes
 
@@ -26,8 +27,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ADDRESSES = {"DATABASE_URL", "REDIS_URL", "LLM_BASE_URL", "LLM_MODEL"}
 
 
-def refusal(home: Path | str, lines: int = 1, before: tuple[str, ...] = (), **more: str) -> str:
-    """The lines that `up`, run by the command `before` it, says before it gives up."""
+def refusal(home: Path | str, lines: int = 1, **more: str) -> str:
+    """The lines that `up` says before it gives up."""
     given = {name: value for name, value in os.environ.items() if name not in ADDRESSES}
     settings = {
         "KITH_HOME": str(home),
@@ -36,7 +37,7 @@ def refusal(home: Path | str, lines: int = 1, before: tuple[str, ...] = (), **mo
         **more,
     }
     ended = subprocess.run(
-        [*before, sys.executable, "-m", "config.up"],
+        [sys.executable, "-m", "config.up"],
         env=given | settings,
         capture_output=True,
         text=True,
@@ -84,13 +85,18 @@ def test_a_data_folder_that_nobody_can_write_to() -> None:
     assert refusal(home).startswith(f"Kith cannot write to its data folder {home}: ")
 
 
-if sys.platform == "linux":  # the only one that has a device which is always full
+def test_a_port_that_only_root_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_socket: socket.socket, _address: object) -> None:
+        raise PermissionError(
+            errno.EACCES, "Permission denied"
+        )  # as the system does, but not to root or everywhere
 
-    def test_a_port_that_only_root_may_use(tmp_path: Path) -> None:
-        if int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text()) <= 80:
-            pytest.skip("everybody may use it here")
-        without = ("setpriv", "--bounding-set", "-net_bind_service") if os.geteuid() == 0 else ()
-        assert refusal(tmp_path, before=without, PORT="80").startswith("Port 80 may be used by root only.")
+    monkeypatch.setattr(socket.socket, "bind", refuse)
+    with pytest.raises(UpError, match="Port 80 may be used by root only"):
+        Run(tmp_path, 80, Stop(), {})._require_port()
+
+
+if sys.platform == "linux":  # the only one that has a device which is always full
 
     def test_a_full_data_folder(tmp_path: Path) -> None:
         (tmp_path / ".probe").symlink_to("/dev/full")
